@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use millstream::deploy::is_binary;
+use millstream::document::{InputValue, Link, OutputFrom};
 use millstream::{Diagnostics, Engine, Error, Program, Severity};
 use millstream_io::{Budget, IoError, Spot};
 
@@ -76,6 +78,9 @@ pub(crate) fn compile_for(
     outputs: &[String],
 ) -> Result<Program, Stop> {
     let error = match load(engine, text) {
+        Ok(program) if program.plan().has_states() && !is_binary(&text.bytes) => {
+            return Ok(requested(engine, program, outputs));
+        }
         Err(error @ Error::Document(_)) if !outputs.is_empty() => error,
         loaded => return loaded.map_err(|error| shown(text, error)),
     };
@@ -88,7 +93,59 @@ pub(crate) fn compile_for(
     let names: Vec<String> = outputs.iter().map(|name| format!("`{}`", visible(name))).collect();
     let (names, verb) = (names.join(", "), if names.len() == 1 { "does" } else { "do" });
     eprint(&format!("{}: {names} {verb} not depend on these errors\n", text.file));
-    Ok(program)
+    Ok(requested(engine, program, outputs))
+}
+
+/// The program of the requested outputs, of all if none is named, and of the nodes that they depend
+/// on. State in scopes advances where it is read, so other readers must not exist. The program as it
+/// is if a group that nothing uses is wrong.
+fn requested(engine: &Engine, program: Program, outputs: &[String]) -> Program {
+    let mut document = program.document().clone();
+    let is_unknown = |name: &String| !document.outputs.contains_key(name);
+    if outputs.iter().any(is_unknown) {
+        return program;
+    }
+    let is_other =
+        |name: &Arc<str>| !outputs.is_empty() && !outputs.iter().any(|it| **it == **name);
+    let others: Vec<Arc<str>> =
+        document.outputs.keys().filter(|it| is_other(it)).cloned().collect();
+    for name in &others {
+        document.outputs.remove(name);
+    }
+    let mut is_used = vec![false; document.nodes.n_slots()];
+    let mut waiting: Vec<u32> = Vec::new();
+    let mut visit = |link: &Link, waiting: &mut Vec<u32>| {
+        if let Some(slot) = document.nodes.slot_of(&link.node)
+            && !std::mem::replace(&mut is_used[slot as usize], true)
+        {
+            waiting.push(slot);
+        }
+    };
+    for output in document.outputs.values() {
+        if let OutputFrom::Link(link) = &output.from {
+            visit(link, &mut waiting);
+        }
+    }
+    while let Some(slot) = waiting.pop() {
+        let (_, node) = document.nodes.at(slot).expect("only nodes wait");
+        for (_, input) in node.inputs.iter() {
+            for source in input.sources() {
+                if let InputValue::Link(link) = &source.value {
+                    visit(link, &mut waiting);
+                }
+            }
+        }
+    }
+    let slots = document.nodes.iter_slots();
+    let unused = slots.filter(|(slot, ..)| !is_used[*slot as usize]);
+    let unused: Vec<Arc<str>> = unused.map(|(_, name, _)| Arc::clone(name)).collect();
+    for name in &unused {
+        document.nodes.remove(name);
+    }
+    if others.is_empty() && unused.is_empty() {
+        return program;
+    }
+    engine.compile(document).unwrap_or(program)
 }
 
 /// Prints the problems of a document and returns the reason to stop.

@@ -169,7 +169,8 @@ fn needs(
     if excess.is_empty() { Ok((flow, of)) } else { Err(Excess(excess)) }
 }
 
-/// For each node, the needs that some scope around it changes.
+/// For each node, the needs that some scope around it changes. Nodes that no output depends on do
+/// not count.
 fn changed(
     graph: &Graph,
     stateful: &[StateNode],
@@ -177,7 +178,8 @@ fn changed(
 ) -> SideTable<NodeId, FeatureSet> {
     let mut changed = SideTable::new(graph.n_ids(), FeatureSet::NONE);
     let inputs_of = places(graph, stateful, |it| it.inputs.iter().map(|(_, node)| *node).collect());
-    let mut waiting = Waiting::new(graph, graph.ids().rev());
+    let is_read = read_nodes(graph);
+    let mut waiting = Waiting::new(graph, graph.ids().rev().filter(|id| is_read[*id]));
     while let Some(id) = waiting.next() {
         let here = changed[id];
         let mut reach = |waiting: &mut Waiting, node: NodeId, more: FeatureSet| {
@@ -201,6 +203,18 @@ fn changed(
         }
     }
     changed
+}
+
+/// The nodes that an output depends on; the next values of state are outputs.
+fn read_nodes(graph: &Graph) -> SideTable<NodeId, bool> {
+    let mut is_read = SideTable::new(graph.n_ids(), false);
+    let mut waiting: Vec<NodeId> = graph.outputs.iter().map(|output| output.source.node).collect();
+    while let Some(id) = waiting.pop() {
+        if !std::mem::replace(&mut is_read[id], true) {
+            waiting.extend(graph.inputs_of(id).iter().map(|link| link.node));
+        }
+    }
+    is_read
 }
 
 /// The needs that a socket with this rule changes. Along an axis of the request, a need keeps the

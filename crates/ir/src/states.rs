@@ -236,6 +236,7 @@ impl States {
     pub fn extend(&mut self, others: &Self) {
         let is_new =
             |node: &str| self.names_at(node).next().is_none() && !self.tables.contains_key(node);
+        let is_empty = self.values.is_empty() && self.tables.is_empty();
         let others = others.renamed(|node| is_new(node).then(|| node.to_owned()));
         self.values.extend(others.values);
         if !others.tables.is_empty() {
@@ -244,7 +245,10 @@ impl States {
                 tables.insert(Arc::clone(node), Arc::clone(table));
             }
         }
-        self.count = self.count.or(others.count);
+        // Without elements in the last tick, the values here hold for any number of them.
+        if is_empty {
+            self.count = others.count;
+        }
     }
 
     /// The nodes with state, by path, each with the sorted names of its variables.

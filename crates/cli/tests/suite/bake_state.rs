@@ -207,3 +207,28 @@ fn a_frame_without_any_value_has_no_row() {
     let table = std::fs::read_to_string(folder.join("rows.csv")).expect("it was saved");
     assert_eq!(table.lines().count(), 3, "{table}");
 }
+
+#[test]
+fn nodes_and_outputs_that_are_not_requested_do_not_change_when_state_advances() {
+    let advancing = "d = state.counter(context.tick() >= 0)\n\
+                     output o: i32 = control.switch(context.tick() > 2, -1, d)\n";
+    let alone = file("bake-advancing.mill", advancing);
+    let run =
+        |graph: &str| seen(&["run", graph, "--out", "o", "--frame", "0..5", "--format", "json"]);
+    let expected = run(&alone);
+    assert!(expected.contains("-1") && expected.contains('6'), "{expected}");
+    let unread = "z = context.with_tick(d, tick: 9)\n";
+    let asked_not = "output z: i32 = context.with_tick(d, tick: 9)\n";
+    for (name, more) in [("bake-unread.mill", unread), ("bake-not-asked.mill", asked_not)] {
+        let graph = file(name, &format!("{advancing}{more}"));
+        assert_eq!(run(&graph), expected, "{more}");
+        let folder = folder(&name.replace(".mill", ""));
+        assert!(baked((&graph, "o"), "0..5", &folder).ends_with(",6"), "{more}");
+    }
+    // State that nothing reads does not reach other state in its own context.
+    let delayed = "k = state.delay(convert.to_f64(context.tick()))\n\
+                   output o: f64 = context.with_tick(k, tick: 5)\n";
+    let alone = file("bake-delayed.mill", delayed);
+    let graph = file("bake-delayed-twice.mill", &format!("{delayed}d1 = state.delay(k)\n"));
+    assert_eq!(run(&graph), run(&alone));
+}

@@ -190,3 +190,29 @@ fn files_of_some_elements_have_their_numbers() {
     let table = std::fs::read_to_string(target("x.csv")).expect("it was written");
     assert_eq!(table, "index,x\n1,0.1\n3,0.3\n");
 }
+
+#[test]
+fn a_reduction_that_differs_by_element_reads_all_elements_for_some() {
+    let data = file("quantiles.csv", "x,y,p\n0.875,1,true\n2,1,false\n4.625,0,false\n");
+    let graph = file(
+        "quantiles.mill",
+        "input x: f64\ninput y: f64\ninput p: bool\n\
+         q = reduce.quantile(x * 2, part: y)\n\
+         output o: f64 = control.switch(p, false: 5.5, true: q)\n\
+         output q: f64\n",
+    );
+    let given = ["x", "y", "p"].map(|name| format!("{name}=@{data}"));
+    let run = |more: &[&str]| {
+        let mut args = vec!["run", &*graph, "--format", "json"];
+        for given in &given {
+            args.extend(["--in", given]);
+        }
+        json(&[&args[..], more].concat())
+    };
+    for evaluator in ["lazy", "list", "chunked", "parallel", "incremental"] {
+        let all = run(&["--evaluator", evaluator, "--out", "o"]);
+        assert_eq!(column(&all, "o"), [9.25, 5.5, 5.5], "{evaluator}");
+        let some = run(&["--evaluator", evaluator, "--out", "q", "--only", "0,2"]);
+        assert_eq!(column(&some, "q"), [9.25, 1.75], "{evaluator}");
+    }
+}

@@ -286,3 +286,31 @@ fn scopes_other_than_reductions_over_elements_are_refused() {
     let refused = program.live_columns().expect_err("it needs two moments");
     assert!(refused.to_string().contains("context"), "{refused}");
 }
+
+#[test]
+fn a_switch_without_elements_has_none() {
+    let text = json!({ "millstream": 2,
+        "inputs": { "p": { "type": "bool", "default": false }, "y": { "type": "f32", "default": 1 },
+            "l": { "type": "list<f32>", "default": [3] } },
+        "outputs": { "s": { "type": "f32", "from": "s.value" }, "list": { "type": "list<f32>", "from": "list.value" },
+            "spread": { "type": "f32", "from": "spread.value" } },
+        "nodes": {
+            "s": { "type": "control.switch", "in": { "condition": { "input": "p" },
+                "false": { "input": "y" }, "true": from("t") } },
+            "t": { "type": "math.sin", "in": { "x": { "input": "y" } } },
+            "spread": { "type": "reduce.deviation", "in": { "value": from("s") } },
+            "list": { "type": "control.switch", "in": { "condition": { "input": "p" },
+                "false": { "input": "l" }, "true": [0] } } } });
+    let program = Engine::new().load(text.to_string().as_bytes()).expect("it is valid");
+    let mut live = program.live_columns().expect("it needs only elements");
+    for condition in [vec![], vec![true], vec![]] {
+        let n = condition.len();
+        live.set_column("p", condition).expect("it fits");
+        for output in ["s", "list"] {
+            let data = live.get(output).expect("there are no elements to fail");
+            assert!(matches!(&data, Data::Many(column) if column.len() == n), "{output} {data:?}");
+        }
+        let spread = live.get("spread").expect("it is NaN without elements");
+        assert_eq!(spread.get(0).get::<f32>().is_some_and(f32::is_nan), n == 0);
+    }
+}

@@ -135,8 +135,8 @@ pub(super) fn changed(old: Option<&Data>, new: &Data, (from, to): (u64, u64)) ->
     Some(Changed { from, to, elements })
 }
 
-/// The arms, one bit each, that a selector takes for any element. `pick` returns the arm for the
-/// bits of an element.
+/// The arms, one bit each, that a selector takes for any element; without elements the first, whose
+/// type the result has. `pick` returns the arm for the bits of an element.
 pub(super) fn arms_taken(selector: &Data, pick: fn(u64, usize) -> usize, n_arms: usize) -> u64 {
     let all = (1 << n_arms) - 1;
     let mut taken = 0;
@@ -144,7 +144,7 @@ pub(super) fn arms_taken(selector: &Data, pick: fn(u64, usize) -> usize, n_arms:
         taken |= 1 << pick(bits, n_arms);
         taken != all
     });
-    taken
+    taken.max(1)
 }
 
 /// Calls a function with the bits of each element of a selector, until it returns false.

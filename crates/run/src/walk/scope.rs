@@ -356,8 +356,11 @@ impl<'a, M: Mode> Walk<'a, M> {
             Demand::Full if matches!(self.shapes.extent(axis), Extent::Even(_)) => Demand::Full,
             Demand::Full => Demand::part(along, Mask::full(self.shapes.n_cells(along)?)),
             Demand::Part(cells) => {
-                let both = self.shapes.union(cells.shape, along);
-                Demand::part(both, self.shapes.project(cells.shape, &cells.mask, both)?)
+                // A step that another input makes differ along the axis reads all of it too.
+                let rest = self.shapes.without(cells.shape, axis);
+                let mask = self.shapes.project(cells.shape, &cells.mask, rest)?;
+                let both = self.shapes.union(rest, along);
+                Demand::part(both, self.shapes.project(rest, &mask, both)?)
             }
         }))
     }

@@ -181,21 +181,44 @@ impl<'t> Parser<'t> {
         Ok(of)
     }
 
-    /// A list: of values, which is JSON, or of sources.
+    /// A list: of values, or of sources.
     fn list(&mut self, start: usize, is_of_sources: bool) -> Result<ExprId, Problem> {
+        let mut not_json = None;
         if !is_of_sources {
             match value_end(self.text, start) {
                 Ok(_) => {
                     let value = self.json()?;
                     return Ok(self.add(ExprKind::Literal(value), start));
                 }
-                Err(problem) if self.is_in_list => return Err(problem),
-                Err(_) => {}
+                Err(problem) => not_json = Some(problem).filter(|_| self.is_in_list),
             }
         }
+        let first = self.sources.len();
+        if let Err(problem) = self.items() {
+            return Err(not_json.unwrap_or(problem));
+        }
+        let items = self.sources.drain(first..);
+        // Values are a literal also with comments, a comma at the end, or numbers of formulas.
+        let values = items.as_slice().iter().map(|item| value_of(self.tree.kind(*item)));
+        let values: Option<Vec<Cow<'_, str>>> = values.collect();
+        if let Some(values) = values.filter(|_| !is_of_sources) {
+            let text = Cow::Owned(format!("[{}]", values.join(", ")));
+            drop(items);
+            return Ok(self.add(ExprKind::Literal(text), start));
+        }
+        if let Some(problem) = not_json {
+            return Err(problem);
+        }
+        let from = self.tree.sources.len() as u32;
+        self.tree.sources.extend(items);
+        let sources = from..self.tree.sources.len() as u32;
+        Ok(self.add(ExprKind::Several(sources), start))
+    }
+
+    /// Reads the items of a list, with its brackets, and adds them to the sources.
+    fn items(&mut self) -> Result<(), Problem> {
         self.open(Symbol::OpenList, Symbol::CloseList)?;
         let was_in_list = std::mem::replace(&mut self.is_in_list, true);
-        let first = self.sources.len();
         while !self.is(Symbol::CloseList) {
             let source = self.expr()?;
             self.sources.push(source);
@@ -205,10 +228,7 @@ impl<'t> Parser<'t> {
         }
         self.close(Symbol::CloseList)?;
         self.is_in_list = was_in_list;
-        let from = self.tree.sources.len() as u32;
-        self.tree.sources.extend(self.sources.drain(first..));
-        let sources = from..self.tree.sources.len() as u32;
-        Ok(self.add(ExprKind::Several(sources), start))
+        Ok(())
     }
 
     /// An expression that starts with a name: a reference, a call, or a keyword before a name.
@@ -451,6 +471,17 @@ impl<'t> Parser<'t> {
             _ => self.expr(),
         }
     }
+}
+
+/// The JSON of a literal.
+fn value_of<'k>(kind: &'k ExprKind<'_>) -> Option<Cow<'k, str>> {
+    let ExprKind::Literal(text) = kind else { return None };
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
+    if !is_number || serde_json::from_str::<f64>(text).is_ok() {
+        return Some(Cow::Borrowed(text));
+    }
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    Some(number.map_or(Cow::Borrowed(&**text), |number| Cow::Owned(format!("{number:?}"))))
 }
 
 fn is_infix(symbol: Symbol) -> bool {

@@ -477,6 +477,31 @@ fn a_document_may_be_used_above_the_line_that_names_it() {
 }
 
 #[test]
+fn lists_of_values_are_literals_however_they_are_written() {
+    let with = |list: &str| {
+        document(&format!(
+            "a = list.of({list})\nb = vector.length({list})\noutput c: vec3 = {list}\n"
+        ))
+    };
+    let plain = converted(&with("[0.5, -1.0, 2]"));
+    for list in [
+        "[0.5, # c\n -1.0, 2]",
+        "[0.5, -1.0, 2 # c\n]",
+        "[0.5, -1.0, 2,]",
+        "[.5, -1., 2]",
+        "[\n0.5,\n- 1.0, 2]",
+    ] {
+        let found = converted(&with(list));
+        let lines = found.lines().filter(|line| !line.starts_with('#'));
+        let without_comments = lines.collect::<Vec<_>>().join("\n") + "\n";
+        assert_eq!(without_comments, plain, "{list}");
+    }
+    let nested = |list: &str| converted(&document(&format!("a = list.of({list})\n")));
+    assert_eq!(nested("[[1, 2,], [.5], [ ]]"), nested("[[1, 2], [0.5], []]"));
+    assert!(nested("[[1, 2], [3, 4],]").contains("list.of([[1, 2], [3, 4]])"));
+}
+
+#[test]
 fn a_literal_has_the_type_of_its_output() {
     let text = "\
 output i: i32 = -5
