@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{
-    Edit, Engine, EvalError, Feature, Given, Limits, LogDetail, Progress, RequestAxis,
+    Edit, Engine, EvalError, Feature, Given, Lazy, Limits, LogDetail, Progress, RequestAxis,
     RequestError, Value, Vec3,
 };
 use serde_json::{Value as Json, json};
@@ -356,7 +356,7 @@ fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
             millstream_document::load(document.to_string().as_bytes(), engine.limits());
         let known = known.expect("it loads");
         let mut session = if is_plain {
-            Session::with_evaluator(&engine, known, millstream::Lazy)
+            Session::with_evaluator(&engine, known, Lazy)
         } else {
             Session::new(&engine, known)
         };
@@ -447,4 +447,30 @@ fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
     fresh.restart();
     session.restart();
     assert_eq!(told(&mut session), told(&mut fresh));
+}
+
+#[test]
+fn an_edit_brings_back_no_earlier_number_of_elements() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "o": { "type": "f32", "from": "n.value" } },
+        "nodes": {
+            "n": { "type": "state.delay", "in": { "value": { "input": "x" } } },
+            "m": { "type": "math.add", "in": { "a": 1 } } } })
+    .to_string();
+    let engine = Engine::new();
+    let loaded = engine.read(document.as_bytes()).0.expect("it can be read");
+    let live = Session::open(&engine, document.as_bytes()).expect("it opens");
+    for mut session in [live, Session::with_evaluator(&engine, loaded, Lazy)] {
+        let change = |to: i32| json!({ "edit": "set_input", "node": "m", "input": "a", "to": to });
+        session.set_count(Some(2));
+        session.tick(&Ask::all()).expect("it runs");
+        edit(&mut session, change(2));
+        session.set_count(None);
+        session.tick(&Ask::all()).expect("it runs");
+        edit(&mut session, change(3));
+        session.set_count(Some(4));
+        let answer = session.eval(&Ask::all()).expect("it runs").answer;
+        assert_eq!(answer.column::<f32>("o"), Some(vec![1.0; 4]));
+    }
 }
