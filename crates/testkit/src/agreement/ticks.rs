@@ -186,13 +186,26 @@ pub(super) fn document(dice: &mut Dice) -> Json {
     );
     let few = numbers[dice.below(numbers.len())].clone();
     nodes.insert("few".into(), json!({ "type": "compare.greater", "in": { "a": few, "b": 1 } }));
-    let (last, other) = (n - 1, dice.below(n));
+    let other = dice.below(n);
+    let outputs = outputs(&nodes, n, other);
     json!({ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "f32", "default": 0.5 }, "k": { "type": "i32", "default": 2 },
             "on": { "type": "bool", "default": true } },
-        "outputs": { "y": { "type": "f32", "from": format!("n{last}.value") },
-            "z": { "type": "f32", "from": format!("n{other}.value") } },
+        "outputs": outputs,
         "nodes": nodes })
+}
+
+/// The last node, another one, and all that no node reads: what nothing reads has no state.
+fn outputs(nodes: &serde_json::Map<String, Json>, n: usize, other: usize) -> Json {
+    let text = Json::Object(nodes.clone()).to_string();
+    let output = |k: usize| json!({ "type": "f32", "from": format!("n{k}.value") });
+    let mut outputs = serde_json::Map::new();
+    outputs.insert("y".into(), output(n - 1));
+    outputs.insert("z".into(), output(other));
+    for k in (0..n).filter(|k| !text.contains(&format!("\"n{k}.value\""))) {
+        outputs.insert(format!("w{k}"), output(k));
+    }
+    outputs.into()
 }
 
 /// Adds a node with a list; returns the node with the sum of its items.
