@@ -1,9 +1,9 @@
 //! Keys of state inside scopes, apart from frames.
 //!
-//! The state of an element depends on the steps above its next value, and on whether its node is
-//! called for that element: on the way from what is requested in each tick to the step that reads
-//! the state. On that way, a step matters if it changes the context or chooses among its inputs. Any
-//! other step evaluates all of its inputs in its own context, whatever their values.
+//! The state of an element depends on the steps above its next value. It also depends on whether
+//! the step that reads the state is called for that element. The steps between the requested outputs
+//! and that step decide this: those that change the context, and those that choose among their
+//! inputs. Any other step evaluates all of its inputs in its own context, whatever their values.
 
 use millstream_base::Feature;
 use millstream_base::id::SideTable;

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
-use std::sync::Arc;
 
 use millstream::deploy::is_binary;
 use millstream::document::{InputValue, Link, OutputFrom};
@@ -100,18 +99,12 @@ pub(crate) fn compile_for(
 /// on. State in scopes advances where it is read, so other readers must not exist. The program as it
 /// is if a group that nothing uses is wrong.
 fn requested(engine: &Engine, program: Program, outputs: &[String]) -> Program {
-    let mut document = program.document().clone();
+    let document = program.document();
     let is_unknown = |name: &String| !document.outputs.contains_key(name);
     if outputs.iter().any(is_unknown) {
         return program;
     }
-    let is_other =
-        |name: &Arc<str>| !outputs.is_empty() && !outputs.iter().any(|it| **it == **name);
-    let others: Vec<Arc<str>> =
-        document.outputs.keys().filter(|it| is_other(it)).cloned().collect();
-    for name in &others {
-        document.outputs.remove(name);
-    }
+    let is_asked = |name: &str| outputs.is_empty() || outputs.iter().any(|it| *it == *name);
     let mut is_used = vec![false; document.nodes.n_slots()];
     let mut waiting: Vec<u32> = Vec::new();
     let mut visit = |link: &Link, waiting: &mut Vec<u32>| {
@@ -121,31 +114,33 @@ fn requested(engine: &Engine, program: Program, outputs: &[String]) -> Program {
             waiting.push(slot);
         }
     };
-    for output in document.outputs.values() {
+    for (_, output) in document.outputs.iter().filter(|(name, _)| is_asked(name)) {
         if let OutputFrom::Link(link) = &output.from {
             visit(link, &mut waiting);
         }
     }
     while let Some(slot) = waiting.pop() {
         let (_, node) = document.nodes.at(slot).expect("only nodes wait");
-        for (_, input) in node.inputs.iter() {
-            for source in input.sources() {
-                if let InputValue::Link(link) = &source.value {
-                    visit(link, &mut waiting);
-                }
+        for source in node.inputs.iter().flat_map(|(_, input)| input.sources()) {
+            if let InputValue::Link(link) = &source.value {
+                visit(link, &mut waiting);
             }
         }
     }
+    let others: Vec<_> = document.outputs.keys().filter(|name| !is_asked(name)).collect();
     let slots = document.nodes.iter_slots();
-    let unused = slots.filter(|(slot, ..)| !is_used[*slot as usize]);
-    let unused: Vec<Arc<str>> = unused.map(|(_, name, _)| Arc::clone(name)).collect();
-    for name in &unused {
-        document.nodes.remove(name);
-    }
+    let unused: Vec<_> = slots.filter(|(slot, ..)| !is_used[*slot as usize]).collect();
     if others.is_empty() && unused.is_empty() {
         return program;
     }
-    engine.compile(document).unwrap_or(program)
+    let mut left = document.clone();
+    for name in others {
+        left.outputs.remove(name);
+    }
+    for (_, name, _) in unused {
+        left.nodes.remove(name);
+    }
+    engine.compile(left).unwrap_or(program)
 }
 
 /// Prints the problems of a document and returns the reason to stop.

@@ -15,13 +15,7 @@ pub enum Reference<'a> {
 
 /// The references of a socket, one by one.
 pub fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
-    let all = match &input.value {
-        InputValue::Several(sources) => sources.as_slice(),
-        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
-            std::slice::from_ref(input)
-        }
-    };
-    all.iter().filter_map(|source| match &source.value {
+    input.sources().iter().filter_map(|source| match &source.value {
         InputValue::Link(link) => Some(Reference::Link(link)),
         InputValue::Input(name) => Some(Reference::Input(name)),
         InputValue::Literal(_) | InputValue::Several(_) => None,

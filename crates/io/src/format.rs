@@ -227,10 +227,14 @@ impl Blocks for Whole {
     }
 }
 
-/// Turns blocks of columns into the bytes of a file after its header.
+/// Turns blocks of columns into the bytes of a file after its header. An encoder defines
+/// [`rows_without`](Self::rows_without) if its format can leave out values, otherwise
+/// [`rows`](Self::rows).
 pub(crate) trait Encoder: Send {
     /// Writes a block of rows; the columns have the types of the file and equal lengths.
-    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal>;
+    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+        self.rows_without(block, &[], out)
+    }
 
     /// Writes a block of rows as [`rows`](Self::rows) does, of which these columns have no values.
     fn rows_without(

@@ -291,7 +291,7 @@ fn add_input(
     let spot = Spot::new(line.span);
     def.spot = if is_broken { spot.unreadable() } else { spot };
     def.default = line.default.as_ref().and_then(|text| {
-        words::json(text)
+        crate::json::read(text)
             .map_err(|message| {
                 found.report(
                     path,

@@ -84,10 +84,6 @@ fn start(
 }
 
 impl Encoder for TextEncoder {
-    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
-        write_rows(block, &[], writer(self.0, out)).map_err(Refusal::Io)
-    }
-
     fn rows_without(
         &mut self,
         block: &[Column],

@@ -289,10 +289,6 @@ impl JsonEncoder {
 }
 
 impl Encoder for JsonEncoder {
-    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
-        self.write(block, &[], out).map_err(Refusal::Io)
-    }
-
     fn rows_without(
         &mut self,
         block: &[Column],

@@ -215,18 +215,31 @@ impl LiveGraph {
         else {
             return false;
         };
+        self.has_new_items((at, index), readers, &items, new);
+        true
+    }
+
+    /// Changes the items of a call's list at these positions, which are in order. The call has then
+    /// seen its inputs as they are.
+    fn has_new_items(
+        &mut self,
+        (at, index): (usize, usize),
+        readers: Option<Arc<Readers>>,
+        places: &[u32],
+        new: Column,
+    ) {
+        let Special::Call(call) = &self.specials[index] else { return };
         let stamps = self.stamps_of(call);
-        let Special::Call(call) = &mut self.specials[index] else { return false };
+        let Special::Call(call) = &mut self.specials[index] else { return };
         if let Some(readers) = readers {
             call.keep(readers, &self.bytes_of_readers);
         }
         call.saw(stamps);
         self.ran(at);
-        if !items.is_empty() {
-            let mask = Mask::from_indices(items.clone()).expect("the items are in order");
-            self.change_some(at, &Data::Many(new), &items, &mask);
+        if !places.is_empty() {
+            let mask = Mask::from_indices(places.to_vec()).expect("the positions are in order");
+            self.change_some(at, &Data::Many(new), places, &mask);
         }
-        true
     }
 
     /// The positions of the items that must be computed again, the readers of the list that were
@@ -294,16 +307,8 @@ impl LiveGraph {
         }
         copies.sort_unstable();
         let (to, from): (Vec<u32>, Vec<u32>) = copies.into_iter().unzip();
-        let stamps = self.stamps_of(call);
-        let Special::Call(call) = &mut self.specials[index] else { return false };
-        call.keep(readers, &self.bytes_of_readers);
-        call.saw(stamps);
-        self.ran(at);
-        if !to.is_empty() {
-            let new = items.gather(from.into_iter().map(|item| item as usize));
-            let mask = Mask::from_indices(to.clone()).expect("the copies are in order");
-            self.change_some(at, &Data::Many(new), &to, &mask);
-        }
+        let new = items.gather(from.into_iter().map(|item| item as usize));
+        self.has_new_items((at, index), Some(readers), &to, new);
         true
     }
 

@@ -492,7 +492,7 @@ impl<M: Mode> Walk<'_, M> {
         others.nth(k).map_or(String::new(), Need::to_string)
     }
 
-    /// Fails a node whose contexts contradict each other, so that what it returned is no result.
+    /// Fails a node whose contexts contradict each other. The values that it returned are not used.
     pub(super) fn refuse_contexts(&mut self, writer: &StateWriter, message: String) {
         self.state_calls.misread.push(Arc::clone(&writer.node));
         self.fail_state(writer, message);

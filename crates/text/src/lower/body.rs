@@ -17,9 +17,9 @@ use serde_json::Value as Json;
 use super::blocks::{From, links_outside};
 use super::formula::{self, Context, Formula, Letter};
 use super::literal::literal_node;
-use super::words::json;
 use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
+use crate::json;
 use crate::name::write_made_name;
 use crate::names::Face;
 use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
@@ -323,7 +323,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     /// The value of a literal.
     fn json(&self, text: &str, expr: ExprId) -> Made<Json> {
         let span = self.shared.tree.span(expr);
-        json(text)
+        json::read(text)
             .map_err(|message| Problem::syntax(span.start as usize, span.end as usize, message))
     }
 

@@ -9,8 +9,9 @@ use millstream_document::{Fields, Spot};
 use serde_json::Value as Json;
 
 use super::body::{Made, Maker};
-use super::words::{Seen, json};
+use super::words::Seen;
 use crate::error::{Problem, TextError, shortened};
+use crate::json;
 use crate::names::{Callee, Sockets, SocketsOf};
 use crate::tree::{Arg, ArgTo, Call, ExprKind, Tree};
 
@@ -34,7 +35,7 @@ impl<'a, 's> Maker<'a, 's, '_> {
             let ArgTo::Setting(setting) = &arg.to else { continue };
             let ExprKind::Literal(text) = tree.kind(arg.value) else { continue };
             let span = Span { start: arg.start, end: tree.span(arg.value).end };
-            let json = json(text).map_err(|message| {
+            let json = json::read(text).map_err(|message| {
                 Problem::syntax(span.start as usize, span.end as usize, message)
             })?;
             let spot = Spot::new(span);

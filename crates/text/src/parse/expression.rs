@@ -12,7 +12,7 @@ use millstream_node::interface::CLOSURE;
 
 use super::Parser;
 use crate::error::Problem;
-use crate::json::value_end;
+use crate::json::{self, value_end};
 use crate::name;
 use crate::token::{Kind, Symbol};
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Word};
@@ -476,12 +476,8 @@ impl<'t> Parser<'t> {
 /// The JSON of a literal.
 fn value_of<'k>(kind: &'k ExprKind<'_>) -> Option<Cow<'k, str>> {
     let ExprKind::Literal(text) = kind else { return None };
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
-    if !is_number || serde_json::from_str::<f64>(text).is_ok() {
-        return Some(Cow::Borrowed(text));
-    }
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    Some(number.map_or(Cow::Borrowed(&**text), |number| Cow::Owned(format!("{number:?}"))))
+    let json = json::read(text).map(|json| json.to_string());
+    Some(json.map_or(Cow::Borrowed(&**text), Cow::Owned))
 }
 
 fn is_infix(symbol: Symbol) -> bool {

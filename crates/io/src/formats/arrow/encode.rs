@@ -201,10 +201,6 @@ impl<W: BatchWriter + 'static> BatchEncoder<W> {
 }
 
 impl<W: BatchWriter + 'static> Encoder for BatchEncoder<W> {
-    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
-        self.add(block, &[], out).map_err(Refusal::Io)
-    }
-
     fn rows_without(
         &mut self,
         block: &[Column],
