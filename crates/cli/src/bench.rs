@@ -29,6 +29,7 @@ use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Stop};
+use crate::picture::program_of_fields;
 use crate::request::{ViewFlag, features, unknown};
 use crate::run::name_outputs;
 use crate::views::view;
@@ -44,6 +45,7 @@ Examples:
   millstream bench examples/triangle_area.mill --one --evaluator lazy --evaluator list
   millstream bench examples/tone_curve.mill --count 100000 --changes
   millstream bench examples/square_wave.mill --one --changes=one --per-read 8
+  millstream bench examples/night_sky.mill --size 960x540
   millstream bench --edits --nodes 100000 --seconds 10
   millstream bench --edits examples/tone_curve.mill
   millstream bench --study results examples/*.mill
@@ -99,7 +101,7 @@ pub(crate) struct Args {
     /// with --edits 1000 if a node reads the index]
     #[arg(long, value_name = "N", value_parser = number::count, allow_negative_numbers = true)]
     count: Option<usize>,
-    /// Evaluate single values instead of columns
+    /// Evaluate single values instead of columns; the default with --size
     #[arg(long, conflicts_with = "count")]
     one: bool,
     /// Time this evaluator; may be given several times [default: all]
@@ -112,7 +114,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
           conflicts_with = "time")]
     frame: Option<FrameNumbers>,
-    /// Evaluate for a view of this many pixels
+    /// Evaluate pictures of this many pixels
     #[arg(long, value_name = "WxH", value_parser = view)]
     size: Option<Footprint>,
     /// The value of a custom context feature
@@ -162,7 +164,10 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
         return play(args, &engine, &limits);
     }
     let text = read(graph, limits.document_bytes)?;
-    let program = compile(&engine, &text)?;
+    let mut program = compile(&engine, &text)?;
+    if args.size.is_some() {
+        program = program_of_fields(&engine, &text, program, (&args.outputs, None))?;
+    }
     if program.outputs().is_empty() {
         let text = "the document has no outputs, so there is nothing to time";
         return Err(Stop::new(Exit::Wrong, text, Some(name_outputs(&program))));

@@ -1,8 +1,8 @@
 //! The table of evaluators (`table`), and the evaluator that chooses among them.
 //!
 //! The time that each evaluator may take is estimated from the numbers of steps, elements and
-//! instructions. The measured times are stored with the plan, and decide from the third evaluation
-//! on (`trials`). Answers do not depend on the choice.
+//! instructions. The measured times are stored with the plan, and decide from the first
+//! evaluations on (`trials`). Answers do not depend on the choice.
 
 mod table;
 
@@ -110,15 +110,17 @@ impl Auto {
 
     fn choose(&self, plan: &Plan, bound: &Bound, key: &Key) -> trials::Choice {
         let trials = Self::trials(plan);
-        let (size, cells) = (Size::of(plan), n_cells(bound) as f64);
+        let size = Size::of(plan);
         let threads = self.threads.get() as f64;
         // Many plans are evaluated only once.
         let is_new = trials.is_new(key);
-        let expected = std::array::from_fn(|i| {
-            let Forecast { run, make } = self.choices[i].forecast;
-            (run(size, cells, threads) + if is_new { make(size) } else { 0.0 }) * 1e-9
-        });
-        trials.choose(key, &expected)
+        let expected = |cells: f64| {
+            std::array::from_fn(|i| {
+                let Forecast { run, make } = self.choices[i].forecast;
+                (run(size, cells, threads) + if is_new { make(size) } else { 0.0 }) * 1e-9
+            })
+        };
+        trials.choose(key, n_cells(bound) as f64, expected)
     }
 }
 

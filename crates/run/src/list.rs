@@ -212,7 +212,7 @@ impl List {
             return with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers);
         }
         let key = Key::of(bound);
-        let way = lists.trials.choose(&key, &[1.0, 1.0]).way;
+        let way = lists.trials.choose(&key, 1.0, |_| [1.0, 1.0]).way;
         let started = Instant::now();
         let answer = if way == ALONE {
             alone()

@@ -59,7 +59,9 @@ impl Asked {
         for name in &args.outputs {
             base = base.output(name);
         }
-        let count = if args.one { None } else { Some(count.unwrap_or(DEFAULT_COUNT)) };
+        // A picture takes single values, unless elements are asked for.
+        let is_one = args.one || (args.size.is_some() && count.is_none());
+        let count = (!is_one).then(|| count.unwrap_or(DEFAULT_COUNT));
         let arms = program.arms();
         if args.changes.is_some() {
             for ((input, n_arms), given) in program.inputs().iter().zip(&arms).zip(&mut inputs) {

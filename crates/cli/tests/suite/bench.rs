@@ -68,6 +68,26 @@ fn single_values_are_timed_on_chosen_evaluators() {
 }
 
 #[test]
+fn views_are_timed_as_pictures_of_single_values() {
+    let field = file(
+        "bench_field.mill",
+        "input k: f32 = 2\np = context.position()\noutput shade: f32 = p.x * k\n",
+    );
+    let args = ["bench", &*field, "--size", "8x4", "--seconds", "0", "--threads", "1", "--format"];
+    let seen = json(&[&args[..], &["json"]].concat());
+    let rows = seen["results"].as_array().expect("a list");
+    assert!(rows.len() >= 5, "{seen}");
+    for row in rows {
+        // One image; the value of the input is no column.
+        assert_eq!(row["elements"], 1, "{row}");
+    }
+    // The position is not missing for any of them.
+    let names: Vec<&str> = rows.iter().map(|row| text(&row["evaluator"])).collect();
+    assert!(["lazy", "list", "chunked", "auto"].iter().all(|name| names.contains(name)));
+    assert_eq!(code(&["bench", TRIANGLE, "--size", "8x4", "--seconds", "0"]), Some(2));
+}
+
+#[test]
 fn failing_graphs_are_not_benchmarked() {
     assert_eq!(code(&["bench", TRIANGLE, "--in", "nobody=1"]), Some(2));
     assert_eq!(code(&["bench", TRIANGLE, "--count", "20", "--limit", "list_length=10"]), Some(3));
