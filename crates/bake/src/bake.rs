@@ -246,15 +246,16 @@ impl<'p> Bake<'p> {
         } else {
             self.frames.clone()
         };
-        let asked = || self.outputs.iter().map(|output| output.source.step).collect();
-        let parts = (&self.cheap, asked());
+        let named = |output: &Wanted| self.plan.output_named(&output.name);
+        let asked: Vec<usize> = self.outputs.iter().filter_map(named).collect();
+        let parts = (&self.cheap, &asked[..]);
         let keys = Keys::new(evaluator, self.plan, &self.request, keyed.clone(), parts)?;
         let reads;
         let (keys, cheap) = match keys {
             Some(keys) => (keys, &self.cheap),
             None => {
                 reads = Cheap::new(self.plan, &self.request, true);
-                let parts = (&reads, asked());
+                let parts = (&reads, &asked[..]);
                 let keys = Keys::new(evaluator, self.plan, &self.request, keyed, parts)?;
                 (keys.expect("reading the context does not fail"), &reads)
             }

@@ -4,23 +4,36 @@
 //! the step that reads the state is called for that element. The steps between the requested outputs
 //! and that step decide this: those that change the context, and those that choose among their
 //! inputs. Any other step evaluates all of its inputs in its own context, whatever their values.
+//!
+//! Names are not part of keys. Instead each node has a *label*: a hash of the steps above its next
+//! state, in which the states that these steps read have labels too. Labels are found in rounds, of
+//! which each looks one state further. Nodes that look the same have the order of the plan in their
+//! labels, so no two nodes of a set share one.
 
 use millstream_base::Feature;
 use millstream_base::id::SideTable;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
-use millstream_ir::state_reads::{StateNode, StateReads};
+use millstream_ir::state_reads::StateReads;
 use millstream_node::{Class, Instance, Kernel};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::key::{Key, KeyHasher};
 use crate::trace::{Tracer, key_of_given};
 
-/// The keys of all that is above each step, at any frame; `None` if it is not the same next time.
+/// Rounds in which labels are found. Nodes that look the same after them are told apart by order.
+const ROUNDS: usize = 16;
+
+/// Finds the keys of state of one plan and request.
 pub(crate) struct Cones<'a> {
-    plan: &'a Plan,
-    above: SideTable<StepId, Option<Key>>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) request: &'a Request,
+    pub(crate) tracer: &'a Tracer<'a>,
+    pub(crate) reads: &'a StateReads<'a>,
 }
+
+/// The keys of all that is above each step, at any frame; `None` if it is not the same next time.
+type Above = SideTable<StepId, Option<Key>>;
 
 /// How a step leads to steps that read certain state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,74 +52,137 @@ impl Way {
     }
 }
 
-impl<'a> Cones<'a> {
-    /// The cones of all steps of a plan.
-    pub(crate) fn new(plan: &'a Plan, request: &Request, tracer: &Tracer<'_>) -> Self {
-        let mut above: SideTable<StepId, Option<Key>> = SideTable::for_arena(&plan.steps, None);
-        let mut nodes: FxHashMap<StepId, Vec<&str>> = FxHashMap::default();
-        for writer in &plan.state_writers {
-            nodes.entry(writer.reader).or_default().push(&writer.node);
+impl Cones<'_> {
+    /// The key of the state of these nodes, of which some are inside scopes, and the labels of the
+    /// nodes. The outputs of the steps `asked` are requested in each tick.
+    pub(crate) fn key(&self, depends: &[bool], asked: &[StepId]) -> Option<(Key, Vec<Key>)> {
+        let mut depends = depends.to_vec();
+        loop {
+            let labels = self.labels(&depends);
+            let above = self.above(&labels);
+            let called = self.reads.called(&depends);
+            let nodes = self.reads.nodes.iter().zip(&depends).filter(|(_, depends)| **depends);
+            let writers = nodes.filter_map(|(node, _)| node.writer);
+            let writers = writers.filter(|writer| !called.contains(writer));
+            let (ways, deciding) = self.ways(&above, writers);
+            // State that decides where other state is called.
+            let more = self.reads.read_by(deciding);
+            if more.iter().zip(&depends).any(|(more, known)| *more && !known) {
+                depends.iter_mut().zip(more).for_each(|(depends, more)| *depends |= more);
+                continue;
+            }
+            let key = self.key_with(&depends, (&labels, &above), asked.iter().map(|it| ways[*it]));
+            return key.map(|key| (key, labels));
         }
+    }
+
+    /// The key of the state of these nodes, to which the requested outputs lead in these ways.
+    fn key_with(
+        &self,
+        depends: &[bool],
+        (labels, above): (&[Key], &Above),
+        ways: impl Iterator<Item = Way>,
+    ) -> Option<Key> {
+        let mut hash = KeyHasher::new("cone");
+        let mut nodes: Vec<usize> = (0..depends.len()).filter(|node| depends[*node]).collect();
+        nodes.sort_unstable_by_key(|node| labels[*node]);
+        for node in nodes {
+            hash.add(labels[node]);
+            for (_, source) in self.reads.values_of(&self.reads.nodes[node]) {
+                if !add_source(above, source, &mut hash) {
+                    return None;
+                }
+            }
+        }
+        let mut ways: Vec<Way> = ways.filter(|way| *way != Way::None).collect();
+        if ways.contains(&Way::Unknown) {
+            return None;
+        }
+        add_ways(&mut ways, &mut hash);
+        Some(hash.key())
+    }
+
+    /// The label of each of these nodes; the others have none that means anything.
+    fn labels(&self, depends: &[bool]) -> Vec<Key> {
+        let n = depends.len();
+        let mut labels = vec![KeyHasher::new("node").key(); n];
+        let mut n_different = 1;
+        for _ in 0..ROUNDS {
+            let above = self.above(&labels);
+            let next: Vec<Key> = (0..n).map(|node| self.looks(node, &above)).collect();
+            let of_set = (0..n).filter(|node| depends[*node]).map(|node| next[node]);
+            let n_next = of_set.collect::<FxHashSet<Key>>().len();
+            labels = next;
+            if n_next == n_different {
+                break;
+            }
+            n_different = n_next;
+        }
+        let mut n_alike: FxHashMap<Key, u64> = FxHashMap::default();
+        for node in (0..n).filter(|node| depends[*node]) {
+            let n_before = n_alike.entry(labels[node]).or_default();
+            let mut hash = KeyHasher::new("label");
+            hash.add(labels[node]);
+            hash.number(*n_before);
+            *n_before += 1;
+            labels[node] = hash.key();
+        }
+        labels
+    }
+
+    /// What the next state of a node looks like.
+    fn looks(&self, node: usize, above: &Above) -> Key {
+        let mut hash = KeyHasher::new("node");
+        let node = &self.reads.nodes[node];
+        hash.number(node.writer.is_some().into());
+        for (_, source) in self.reads.values_of(node) {
+            add_source(above, source, &mut hash);
+        }
+        hash.key()
+    }
+
+    /// What is above each step, if nodes have these labels.
+    fn above(&self, labels: &[Key]) -> Above {
+        let plan = self.plan;
+        let mut above: Above = SideTable::for_arena(&plan.steps, None);
         // A step comes after all steps that it reads from.
         for (id, step) in plan.steps.iter() {
             let mut hash = KeyHasher::new("above");
             let mut has_key = step.class != Class::Volatile;
             match step.op {
-                StepOp::Const(_) | StepOp::Input(_) => has_key &= tracer.add_leaf(id, &mut hash),
+                StepOp::Const(_) | StepOp::Input(_) => {
+                    has_key &= self.tracer.add_leaf(id, &mut hash);
+                }
                 StepOp::Call(call) => {
-                    hash.add(tracer.identity_of(call));
-                    has_key &= add_given(&plan.instances[call], request, &mut hash);
+                    hash.add(self.tracer.identity_of(call));
+                    has_key &= add_given(&plan.instances[call], self.request, &mut hash);
                 }
             }
-            nodes.get(&id).into_iter().flatten().for_each(|node| hash.text(node));
+            if let Some((node, variable)) = self.reads.read_at(id) {
+                hash.add(labels[node]);
+                hash.number(variable as u64);
+            }
             for link in plan.inputs_of(step) {
                 has_key &= add_source(&above, *link, &mut hash);
             }
             above[id] = has_key.then(|| hash.key());
         }
-        Self { plan, above }
+        above
     }
 
-    /// The key of the state of these nodes, of which some are inside scopes. The outputs of the
-    /// steps `asked` are requested in each tick.
-    pub(crate) fn key(
+    /// How each step leads to those that read the state of these state writers, and the steps that
+    /// decide where the state is called.
+    fn ways(
         &self,
-        reads: &StateReads<'_>,
-        depends: &[bool],
-        asked: &[StepId],
-    ) -> Option<Key> {
-        let mut hash = KeyHasher::new("cone");
-        let nodes = reads.nodes.iter().zip(depends).filter(|(_, depends)| **depends);
-        let mut nodes: Vec<&StateNode> = nodes.map(|(node, _)| node).collect();
-        nodes.sort_by(|a, b| a.path.cmp(&b.path));
-        for node in &nodes {
-            hash.text(&node.path);
-            let mut values: Vec<(&str, StepSource)> = reads.values_of(node).collect();
-            values.sort_unstable_by_key(|(name, _)| *name);
-            for (name, source) in values {
-                hash.text(name);
-                if !add_source(&self.above, source, &mut hash) {
-                    return None;
-                }
-            }
-        }
-        let ways = self.ways(&nodes);
-        let mut asked = asked.iter().map(|step| ways[*step]).collect::<Vec<Way>>();
-        if asked.contains(&Way::Unknown) {
-            return None;
-        }
-        asked.retain(|way| *way != Way::None);
-        add_ways(&mut asked, &mut hash);
-        Some(hash.key())
-    }
-
-    /// How each step leads to those that read the state of these nodes.
-    fn ways(&self, nodes: &[&StateNode]) -> SideTable<StepId, Way> {
+        above: &Above,
+        writers: impl Iterator<Item = usize>,
+    ) -> (SideTable<StepId, Way>, Vec<StepId>) {
         let plan = self.plan;
         let mut ways = SideTable::for_arena(&plan.steps, Way::None);
-        for writer in nodes.iter().filter_map(|node| node.writer) {
+        let mut deciding = Vec::new();
+        for writer in writers {
             let writer = &plan.state_writers[writer];
-            ways[writer.reader] = Way::of(self.above[writer.reader]);
+            ways[writer.reader] = Way::of(above[writer.reader]);
         }
         for (id, step) in plan.steps.iter() {
             let StepOp::Call(call) = step.op else { continue };
@@ -117,31 +193,33 @@ impl<'a> Cones<'a> {
             }
             let instance = &plan.instances[call];
             ways[id] = if instance.has_scopes() {
-                Way::of(self.above[id])
+                deciding.push(id);
+                Way::of(above[id])
             } else if let (Kernel::Choose, Some(selector)) = (&instance.kernel, links.first()) {
-                self.choice(*selector, &inner)
+                deciding.push(selector.step);
+                choice(above, *selector, &inner)
             } else {
                 joined(inner)
             };
         }
-        ways
+        (ways, deciding)
     }
+}
 
-    /// The way through a choice: which arm leads where counts.
-    fn choice(&self, selector: StepSource, inner: &[Way]) -> Way {
-        let mut hash = KeyHasher::new("choice");
-        if !add_source(&self.above, selector, &mut hash) {
-            return Way::Unknown;
-        }
-        for way in inner {
-            match way {
-                Way::None => hash.text("none"),
-                Way::Known(key) => hash.add(*key),
-                Way::Unknown => return Way::Unknown,
-            }
-        }
-        Way::Known(hash.key())
+/// The way through a choice: which arm leads where counts.
+fn choice(above: &Above, selector: StepSource, inner: &[Way]) -> Way {
+    let mut hash = KeyHasher::new("choice");
+    if !add_source(above, selector, &mut hash) {
+        return Way::Unknown;
     }
+    for way in inner {
+        match way {
+            Way::None => hash.text("none"),
+            Way::Known(key) => hash.add(*key),
+            Way::Unknown => return Way::Unknown,
+        }
+    }
+    Way::Known(hash.key())
 }
 
 /// The way through a call that evaluates all of its inputs.
@@ -170,11 +248,7 @@ fn add_ways(ways: &mut Vec<Way>, hash: &mut KeyHasher) {
 }
 
 /// Adds everything above a result; `false` if it is not the same next time.
-fn add_source(
-    above: &SideTable<StepId, Option<Key>>,
-    source: StepSource,
-    hash: &mut KeyHasher,
-) -> bool {
+fn add_source(above: &Above, source: StepSource, hash: &mut KeyHasher) -> bool {
     hash.number(source.output.into());
     above[source.step].inspect(|key| hash.add(*key)).is_some()
 }

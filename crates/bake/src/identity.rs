@@ -17,6 +17,8 @@ pub(crate) fn identity(instance: &Instance) -> Key {
     let mut hash = KeyHasher::new("instance");
     match ZoneBody::of(instance).and_then(body) {
         Some(body) => hash.add(body),
+        // Its settings are names; the node whose state it reads has a label.
+        None if matches!(instance.kernel, Kernel::ReadState(_)) => hash.text(instance.name()),
         None => {
             hash.text(instance.name());
             for (name, value) in instance.settings.iter() {

@@ -56,15 +56,19 @@ pub(crate) struct Keys<'a> {
     chains: FxHashMap<Vec<usize>, Option<Chain>>,
     /// The same for state of which some is inside scopes, by its nodes.
     chains_inside: FxHashMap<Vec<bool>, Option<Chain>>,
-    cones: Option<Cones<'a>>,
     /// The same for results that read state, and for the state of nodes.
     of_results: FxHashMap<StepSource, Option<Chain>>,
-    /// Of nodes also whether the state depends on that inside scopes.
-    of_nodes: FxHashMap<usize, Option<(Chain, bool)>>,
+    of_nodes: FxHashMap<usize, Option<Chain>>,
 }
 
-/// A key for each frame.
-type Chain = Arc<Vec<Key>>;
+/// The keys of some state.
+#[derive(Clone)]
+struct Chain {
+    /// A key for each frame.
+    keys: Arc<Vec<Key>>,
+    /// The labels of nodes if some of them are inside scopes, see [`Cones`].
+    labels: Option<Arc<Vec<Key>>>,
+}
 
 /// The values of cheap results at some frames; `None` if one of them fails.
 fn values_of(
@@ -122,7 +126,7 @@ impl<'a> Keys<'a> {
         plan: &'a Plan,
         request: &'a Request,
         frames: Vec<i64>,
-        (cheap, asked): (&'a Cheap, Vec<StepId>),
+        (cheap, asked): (&'a Cheap, &[usize]),
     ) -> Result<Option<Self>, EvalError> {
         let tracer = Tracer::new(plan, request, cheap);
         let Some(boundary) = values_of(evaluator, plan, request, &frames, &tracer.boundary)? else {
@@ -141,14 +145,13 @@ impl<'a> Keys<'a> {
             combinations: Vec::new(),
             combination: Vec::new(),
             traces: FxHashMap::default(),
-            reads: StateReads::new(plan, asked.clone(), |feature| request.gives(feature)),
-            asked,
+            reads: StateReads::new(plan, asked),
+            asked: asked.iter().map(|output| plan.outputs[*output].source.step).collect(),
             depends: FxHashMap::default(),
             read_by: FxHashMap::default(),
             depends_of_nodes: FxHashMap::default(),
             chains: FxHashMap::default(),
             chains_inside: FxHashMap::default(),
-            cones: None,
             of_results: FxHashMap::default(),
             of_nodes: FxHashMap::default(),
             frames,
@@ -236,11 +239,20 @@ impl<'a> Keys<'a> {
         if !self.add_trace(&trace, position, &mut hash) {
             return None;
         }
-        if trace.reads_tables || !trace.states.is_empty() {
+        if !trace.readers.is_empty() || !trace.states.is_empty() {
             // A result is not stored if the tick of its state fails, so it depends on that tick too.
             let chain = self.chain_of_result(source, &trace)?;
             hash.text("tick");
-            hash.add(chain[position]);
+            hash.add(chain.keys[position]);
+            if let Some(labels) = &chain.labels {
+                for step in &trace.readers {
+                    let read = self.reads.read_at(*step);
+                    hash.add(labels[read.expect("it reads the state of a node").0]);
+                }
+                for name in &trace.states {
+                    self.add_variable(self.output_of(name), labels, &mut hash);
+                }
+            }
         }
         Some(hash.key())
     }
@@ -289,21 +301,36 @@ impl<'a> Keys<'a> {
             let mut depends = self.depends_of_node(node).to_vec();
             depends[node] = true;
             let first = self.variables(node);
-            let is_inside = self.reads.is_inside(&depends);
-            let chain = self.chain(first, &depends).map(|chain| (chain, is_inside));
+            let chain = self.chain(first, &depends);
             self.of_nodes.insert(node, chain);
         }
-        let (chain, is_inside) = self.of_nodes[&node].clone()?;
+        let chain = self.of_nodes[&node].clone()?;
         let mut hash = KeyHasher::new("state");
-        hash.add(chain[position]);
-        if is_inside {
+        hash.add(chain.keys[position]);
+        if let Some(labels) = &chain.labels {
             // Several nodes may have the same chain.
-            hash.text(&self.reads.nodes[node].path);
+            hash.add(labels[node]);
             for output in self.variables(node) {
-                hash.text(&self.plan.outputs[output].name);
+                self.add_variable(output, labels, &mut hash);
             }
         }
         Some(hash.key())
+    }
+
+    /// Adds a variable of state, given by the output with its next value.
+    fn add_variable(&self, output: usize, labels: &[Key], hash: &mut KeyHasher) {
+        let node = self.node_of(output);
+        hash.add(labels[node]);
+        let mut variables = self.reads.nodes[node].outputs.iter();
+        let at = variables.position(|known| *known == output);
+        hash.number(at.expect("the variable is one of the node") as u64);
+    }
+
+    /// The names of the state of a node in tables, if it is inside scopes.
+    pub(crate) fn columns(&self, node: usize) -> Vec<Arc<str>> {
+        let writer = self.reads.nodes[node].writer.map(|writer| &self.plan.state_writers[writer]);
+        let values = writer.into_iter().flat_map(|writer| &writer.values);
+        values.map(|value| Arc::clone(&value.name)).collect()
     }
 
     /// The outputs with the next state of a node, in an order that does not depend on names.
@@ -393,7 +420,7 @@ impl<'a> Keys<'a> {
             if let Some(chain) = self.chains_inside.get(depends) {
                 return chain.clone();
             }
-            let chain = self.chain_inside(depends).map(Arc::new);
+            let chain = self.chain_inside(depends);
             self.chains_inside.insert(depends.to_vec(), chain.clone());
             return chain;
         }
@@ -401,7 +428,8 @@ impl<'a> Keys<'a> {
         if let Some(chain) = self.chains.get(&order) {
             return chain.clone();
         }
-        let chain = self.chain_of(&order).map(Arc::new);
+        let chain = self.chain_of(&order);
+        let chain = chain.map(|keys| Chain { keys: Arc::new(keys), labels: None });
         self.chains.insert(order, chain.clone());
         chain
     }
@@ -442,10 +470,9 @@ impl<'a> Keys<'a> {
     }
 
     /// The keys of the state of nodes of which some are inside scopes.
-    fn chain_inside(&mut self, depends: &[bool]) -> Option<Vec<Key>> {
-        let (plan, request, tracer) = (self.plan, self.request, &self.tracer);
-        let cones = self.cones.get_or_insert_with(|| Cones::new(plan, request, tracer));
-        let cone = cones.key(&self.reads, depends, &self.asked)?;
+    fn chain_inside(&self, depends: &[bool]) -> Option<Chain> {
+        let Self { plan, request, tracer, reads, .. } = self;
+        let (cone, labels) = Cones { plan, request, tracer, reads }.key(depends, &self.asked)?;
         let mut before = self.base;
         let chain = self.frames.iter().map(|frame| {
             let mut hash = KeyHasher::new("tick");
@@ -455,7 +482,8 @@ impl<'a> Keys<'a> {
             before = hash.key();
             before
         });
-        Some(chain.collect())
+        let keys = Arc::new(chain.collect());
+        Some(Chain { keys, labels: Some(Arc::new(labels)) })
     }
 }
 

@@ -67,27 +67,37 @@ fn read_unsettled(from: &mut Reader<'_>) -> Option<Vec<Unsettled>> {
     Some(all)
 }
 
-/// The state of one node as bytes: its variables in this order, or its table. `None` if it has no
-/// state, or a part of it has no encoding.
+/// The names of the state of a node, which are not stored.
+pub(crate) struct Named {
+    /// The path of the node.
+    pub(crate) path: Arc<str>,
+    /// The variables in the order in which they are stored; none if the node is inside scopes.
+    pub(crate) variables: Vec<Arc<str>>,
+    /// The columns of its table, of a node inside scopes.
+    pub(crate) columns: Vec<Arc<str>>,
+}
+
+/// The state of one node as bytes: its variables, or its table. `None` if it has no state, or a part
+/// of it has no encoding.
 pub(crate) fn state_bytes(
     states: &StateParts,
-    (node, variables): (&str, &[Arc<str>]),
+    named: &Named,
     unsettled: &[Unsettled],
 ) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     write_unsettled(unsettled, &mut out);
     codec::number(states.n_ticks, &mut out);
     codec::number(states.count.map_or(u64::MAX, |n| n as u64), &mut out);
-    for variable in variables {
+    for variable in &named.variables {
         let (_, data) = states.values.iter().find(|(name, _)| name == variable)?;
         if !codec::data(data, &mut out) {
             return None;
         }
     }
-    if !variables.is_empty() {
+    if !named.variables.is_empty() {
         return Some(out);
     }
-    let table = states.tables.iter().find(|(known, _)| **known == *node);
+    let table = states.tables.iter().find(|(known, _)| *known == named.path);
     codec::number(table.is_some().into(), &mut out);
     let Some((_, table)) = table else { return Some(out) };
     codec::number(table.coordinates.len() as u64, &mut out);
@@ -96,10 +106,8 @@ pub(crate) fn state_bytes(
     for row in 0..table.n_rows() {
         table.key(row).iter().for_each(|at| out.extend_from_slice(&at.to_le_bytes()));
     }
-    codec::number(table.values.len() as u64, &mut out);
-    for (name, column) in &table.values {
-        codec::bytes(name.as_bytes(), &mut out);
-        if !codec::column(column, &mut out) {
+    for name in &named.columns {
+        if !codec::column(table.value(name)?, &mut out) {
             return None;
         }
     }
@@ -110,23 +118,24 @@ pub(crate) fn state_bytes(
 /// did not settle.
 pub(crate) fn read_state(
     bytes: &[u8],
-    (node, variables): (&str, &[Arc<str>]),
+    named: &Named,
     states: &mut StateParts,
 ) -> Option<Vec<Unsettled>> {
     let mut from = Reader(bytes);
     let unsettled = read_unsettled(&mut from)?;
     states.n_ticks = from.number()?;
     states.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
-    for variable in variables {
+    for variable in &named.variables {
         states.values.push((Arc::clone(variable), from.data()?));
     }
-    if variables.is_empty() && from.number()? > 0 {
-        states.tables.push((node.into(), Arc::new(read_table(&mut from)?)));
+    if named.variables.is_empty() && from.number()? > 0 {
+        let table = read_table(&mut from, &named.columns)?;
+        states.tables.push((Arc::clone(&named.path), Arc::new(table)));
     }
     from.0.is_empty().then_some(unsettled)
 }
 
-fn read_table(from: &mut Reader<'_>) -> Option<Table> {
+fn read_table(from: &mut Reader<'_>, columns: &[Arc<str>]) -> Option<Table> {
     let n = from.number()?;
     let coordinates = (0..n).map(|_| from.text().map(str::to_owned));
     let coordinates = coordinates.collect::<Option<Vec<String>>>()?;
@@ -134,8 +143,8 @@ fn read_table(from: &mut Reader<'_>) -> Option<Table> {
     let keys = from.take(n_rows.checked_mul(coordinates.len())?.checked_mul(4)?)?;
     let keys: Vec<i32> = bytemuck::pod_collect_to_vec(keys);
     let mut values = Vec::new();
-    for _ in 0..from.number()? {
-        values.push((from.text()?.into(), from.column()?));
+    for name in columns {
+        values.push((Arc::clone(name), from.column()?));
     }
     Some(Called::table(coordinates, &keys, values, n_rows))
 }

@@ -42,8 +42,8 @@ pub(crate) struct Trace {
     pub(crate) holes: Vec<Hole>,
     /// The names of the inputs that are state.
     pub(crate) states: Vec<std::sync::Arc<str>>,
-    /// Whether it reads the state of elements.
-    pub(crate) reads_tables: bool,
+    /// The steps that read the state of elements.
+    pub(crate) readers: Vec<StepId>,
     /// Whether it may be stored: nothing above it is volatile or lacks an encoding.
     pub(crate) has_key: bool,
 }
@@ -126,7 +126,7 @@ impl<'a> Tracer<'a> {
             structure: Key([0; 16]),
             holes: Vec::new(),
             states: Vec::new(),
-            reads_tables: false,
+            readers: Vec::new(),
             has_key: true,
         };
         let (known, numbers) = (FxHashMap::default(), FxHashMap::default());
@@ -206,11 +206,7 @@ impl<'a> Tracer<'a> {
             }
             (StepOp::Input(input), None) => {
                 let name = &plan.inputs[input].name;
-                let states = &mut tracing.trace.states;
-                let at = states.iter().position(|known| known == name).unwrap_or_else(|| {
-                    states.push(std::sync::Arc::clone(name));
-                    states.len() - 1
-                });
+                let at = position(&mut tracing.trace.states, name);
                 let mut hash = KeyHasher::new("state");
                 hash.number(at as u64);
                 hash.text(plan.inputs[input].ty.name());
@@ -234,16 +230,13 @@ impl<'a> Tracer<'a> {
         self.identities[instance]
     }
 
-    /// Adds the content of a constant or an input, or the name of state; `false` if it has no encoding.
+    /// Adds the content of a constant or an input, or the type of state; `false` if it has no
+    /// encoding.
     pub(crate) fn add_leaf(&self, step: StepId, hash: &mut KeyHasher) -> bool {
         match self.leaves.get(&step) {
             Some(Some(key)) => hash.add(*key),
             Some(None) => return false,
-            None => {
-                if let StepOp::Input(input) = self.plan.steps[step].op {
-                    hash.text(&self.plan.inputs[input].name);
-                }
-            }
+            None => hash.text(self.plan.type_of(StepSource { step, output: 0 }).name()),
         }
         true
     }
@@ -274,7 +267,10 @@ impl<'a> Tracer<'a> {
                     self.of_request(bit, &mut hash, tracing);
                 }
             }
-            Kernel::ReadState(_) => tracing.trace.reads_tables = true,
+            Kernel::ReadState(_) => {
+                let at = position(&mut tracing.trace.readers, &id);
+                hash.number(at as u64);
+            }
             Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => {
                 tracing.trace.has_key &= instance.class != Class::Volatile;
             }
@@ -315,6 +311,14 @@ impl<'a> Tracer<'a> {
             hash.add(tracing.hole(Hole::Feature(bit)));
         }
     }
+}
+
+/// The position of an entry in a list, to which it is added if it is missing.
+fn position<T: Clone + PartialEq>(all: &mut Vec<T>, entry: &T) -> usize {
+    all.iter().position(|known| known == entry).unwrap_or_else(|| {
+        all.push(entry.clone());
+        all.len() - 1
+    })
 }
 
 /// A link, with the affected needs of its source and the map of needs across it.

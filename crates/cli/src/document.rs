@@ -5,7 +5,6 @@ use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use millstream::deploy::is_binary;
-use millstream::document::{InputValue, Link, OutputFrom};
 use millstream::{Diagnostics, Engine, Error, Program, Severity};
 use millstream_io::{Budget, IoError, Spot};
 
@@ -77,9 +76,6 @@ pub(crate) fn compile_for(
     outputs: &[String],
 ) -> Result<Program, Stop> {
     let error = match load(engine, text) {
-        Ok(program) if program.plan().has_states() && !is_binary(&text.bytes) => {
-            return Ok(requested(engine, program, outputs));
-        }
         Err(error @ Error::Document(_)) if !outputs.is_empty() => error,
         loaded => return loaded.map_err(|error| shown(text, error)),
     };
@@ -92,55 +88,7 @@ pub(crate) fn compile_for(
     let names: Vec<String> = outputs.iter().map(|name| format!("`{}`", visible(name))).collect();
     let (names, verb) = (names.join(", "), if names.len() == 1 { "does" } else { "do" });
     eprint(&format!("{}: {names} {verb} not depend on these errors\n", text.file));
-    Ok(requested(engine, program, outputs))
-}
-
-/// The program of the requested outputs, of all if none is named, and of the nodes that they depend
-/// on. State in scopes advances where it is read, so other readers must not exist. The program as it
-/// is if a group that nothing uses is wrong.
-fn requested(engine: &Engine, program: Program, outputs: &[String]) -> Program {
-    let document = program.document();
-    let is_unknown = |name: &String| !document.outputs.contains_key(name);
-    if outputs.iter().any(is_unknown) {
-        return program;
-    }
-    let is_asked = |name: &str| outputs.is_empty() || outputs.iter().any(|it| *it == *name);
-    let mut is_used = vec![false; document.nodes.n_slots()];
-    let mut waiting: Vec<u32> = Vec::new();
-    let mut visit = |link: &Link, waiting: &mut Vec<u32>| {
-        if let Some(slot) = document.nodes.slot_of(&link.node)
-            && !std::mem::replace(&mut is_used[slot as usize], true)
-        {
-            waiting.push(slot);
-        }
-    };
-    for (_, output) in document.outputs.iter().filter(|(name, _)| is_asked(name)) {
-        if let OutputFrom::Link(link) = &output.from {
-            visit(link, &mut waiting);
-        }
-    }
-    while let Some(slot) = waiting.pop() {
-        let (_, node) = document.nodes.at(slot).expect("only nodes wait");
-        for source in node.inputs.iter().flat_map(|(_, input)| input.sources()) {
-            if let InputValue::Link(link) = &source.value {
-                visit(link, &mut waiting);
-            }
-        }
-    }
-    let others: Vec<_> = document.outputs.keys().filter(|name| !is_asked(name)).collect();
-    let slots = document.nodes.iter_slots();
-    let unused: Vec<_> = slots.filter(|(slot, ..)| !is_used[*slot as usize]).collect();
-    if others.is_empty() && unused.is_empty() {
-        return program;
-    }
-    let mut left = document.clone();
-    for name in others {
-        left.outputs.remove(name);
-    }
-    for (_, name, _) in unused {
-        left.nodes.remove(name);
-    }
-    engine.compile(left).unwrap_or(program)
+    Ok(program)
 }
 
 /// Prints the problems of a document and returns the reason to stop.

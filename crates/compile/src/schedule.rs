@@ -54,7 +54,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         step.n_users += 1;
         step.is_local = false;
     }
-    let state_writers = schedule.state_writers(&mut outputs);
+    let state_writers = schedule.state_writers(&graph, &mut outputs);
     let need_maps = schedule.old_instances.iter().map(|id| needs.flow.maps(*id).to_vec());
     let need_maps = SideTable::from_vec(need_maps.collect());
     let parts = graph.into_parts();
@@ -175,7 +175,7 @@ impl Schedule {
 
     /// The nodes that keep state for each element. Their next states are not outputs: they are
     /// requested where the nodes are called.
-    fn state_writers(&mut self, outputs: &mut Vec<PlanOutput>) -> Vec<StateWriter> {
+    fn state_writers(&mut self, graph: &Graph, outputs: &mut Vec<PlanOutput>) -> Vec<StateWriter> {
         let mut readers = Vec::new();
         for i in 0..self.steps.len() {
             let reader = StepId::from_index(i);
@@ -208,7 +208,8 @@ impl Schedule {
             // Graphs for inspecting nodes have other outputs.
             if let Some(values) = values.collect() {
                 taken.extend(wanted);
-                state_writers.push(StateWriter { node, reader, values });
+                let scoped_by = graph.scoped_by.get(&node).cloned();
+                state_writers.push(StateWriter { node, reader, values, scoped_by });
             }
         }
         outputs.retain(|output| !taken.contains(&*output.name));

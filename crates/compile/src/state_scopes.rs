@@ -9,6 +9,9 @@
 //!
 //! The next state may depend on nodes that read the state. So needs, and the features that scopes
 //! change, are propagated to a fixed point.
+//!
+//! Scopes count only where an output leads through them. Which outputs do is recorded for each such
+//! node ([`Graph::scoped_by`]): for a request without these outputs, the node has one context.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,8 +36,8 @@ pub(crate) struct StateNode {
     pub(crate) inputs: Vec<(Arc<str>, NodeId)>,
     /// The nodes that compute its next state.
     pub(crate) next: Vec<NodeId>,
-    /// Whether it has a state for each element of the surrounding scopes.
-    is_scoped: bool,
+    /// The outputs for which it has a state for each element of the surrounding scopes.
+    scoped_by: Vec<Arc<str>>,
 }
 
 /// Gives nodes that scopes evaluate in several contexts a state for each element.
@@ -53,12 +56,19 @@ pub(crate) fn resolve(graph: &mut Graph, registry: &Registry) -> Result<(), Diag
     }
     let mut stateful = state_nodes(graph);
     let (flow, needs) = needs(graph, &stateful).map_err(|excess| too_many(graph, &excess))?;
-    let changed = changed(graph, &stateful, &flow.table);
-    for it in &mut stateful {
-        let mut inputs = it.inputs.iter();
-        it.is_scoped = inputs.any(|(_, node)| !needs[*node].intersect(changed[*node]).is_empty());
+    let inputs_of =
+        places(graph, &stateful, |it| it.inputs.iter().map(|(_, node)| *node).collect());
+    for output in graph.outputs.iter().filter(|output| !is_state(&output.name)) {
+        let root = output.source.node;
+        let changed = changed(graph, (&stateful, &inputs_of), &flow.table, root);
+        for it in &mut stateful {
+            let mut inputs = it.inputs.iter();
+            if inputs.any(|(_, node)| !needs[*node].intersect(changed[*node]).is_empty()) {
+                it.scoped_by.push(Arc::clone(&output.name));
+            }
+        }
     }
-    stateful.retain(|it| it.is_scoped);
+    stateful.retain(|it| !it.scoped_by.is_empty());
     if !stateful.is_empty() {
         read_by_element(graph, registry, &stateful, |node| {
             flow.table.of(needs[node]).cloned().collect()
@@ -169,22 +179,23 @@ fn needs(
     if excess.is_empty() { Ok((flow, of)) } else { Err(Excess(excess)) }
 }
 
-/// For each node, the needs that some scope around it changes. Nodes that no output depends on do
-/// not count.
+/// For each node, the needs that some scope changes between it and an output, directly or through
+/// state.
 fn changed(
     graph: &Graph,
-    stateful: &[StateNode],
+    (stateful, inputs_of): (&[StateNode], &SideTable<NodeId, Vec<u32>>),
     table: &NeedTable,
+    output: NodeId,
 ) -> SideTable<NodeId, FeatureSet> {
     let mut changed = SideTable::new(graph.n_ids(), FeatureSet::NONE);
-    let inputs_of = places(graph, stateful, |it| it.inputs.iter().map(|(_, node)| *node).collect());
-    let is_read = read_nodes(graph);
-    let mut waiting = Waiting::new(graph, graph.ids().rev().filter(|id| is_read[*id]));
+    let mut is_read = SideTable::new(graph.n_ids(), false);
+    let mut waiting = Waiting::new(graph, std::iter::once(output));
     while let Some(id) = waiting.next() {
         let here = changed[id];
+        is_read[id] = true;
         let mut reach = |waiting: &mut Waiting, node: NodeId, more: FeatureSet| {
             let grown = changed[node].union(more);
-            if grown != changed[node] {
+            if grown != changed[node] || !is_read[node] {
                 changed[node] = grown;
                 waiting.add(node);
             }
@@ -203,18 +214,6 @@ fn changed(
         }
     }
     changed
-}
-
-/// The nodes that an output depends on; the next values of state are outputs.
-fn read_nodes(graph: &Graph) -> SideTable<NodeId, bool> {
-    let mut is_read = SideTable::new(graph.n_ids(), false);
-    let mut waiting: Vec<NodeId> = graph.outputs.iter().map(|output| output.source.node).collect();
-    while let Some(id) = waiting.pop() {
-        if !std::mem::replace(&mut is_read[id], true) {
-            waiting.extend(graph.inputs_of(id).iter().map(|link| link.node));
-        }
-    }
-    is_read
 }
 
 /// The needs that a socket with this rule changes. Along an axis of the request, a need keeps the
@@ -264,6 +263,7 @@ fn read_by_element(
         let names = path.split('/');
         let place = names.fold(Paths::root(), |outer, name| graph.paths.child(outer, name.into()));
         let node = graph.add_call(instance, &[], place);
+        graph.scoped_by.insert(path.into(), it.scoped_by.as_slice().into());
         let mut output = 0;
         for (name, input) in &it.inputs {
             let at = if **name == *STARTED {

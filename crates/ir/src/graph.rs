@@ -140,6 +140,9 @@ pub struct Graph {
     loops: FxHashMap<NodeId, LoopMark>,
     /// The outputs.
     pub outputs: Vec<GraphOutput>,
+    /// The outputs for which a node has a state for each element of scopes, by its path. A node of
+    /// which nothing is known has it for all outputs.
+    pub scoped_by: FxHashMap<Arc<str>, Arc<[Arc<str>]>>,
     /// Places of the nodes in the document.
     pub paths: Paths,
 }

@@ -116,6 +116,9 @@ pub struct StateWriter {
     pub reader: StepId,
     /// The sources of the new state, in order of the reader's outputs from the second on.
     pub values: Vec<PlanOutput>,
+    /// The outputs that read the state inside scopes; `None` if all may. For a request without
+    /// these, the node has one context: that of the request.
+    pub scoped_by: Option<Arc<[Arc<str>]>>,
 }
 
 /// What evaluators run.

@@ -55,6 +55,7 @@ pub struct Request {
     elements: Option<Mask>,
     frames: Option<Frames>,
     kept: Tables,
+    called: Vec<usize>,
     /// The limits of the evaluation.
     pub limits: Limits,
     /// The contents of the answer's log.

@@ -68,6 +68,7 @@ impl Plan {
             node: Arc::clone(&writer.node),
             reader: new_id(writer.reader),
             values: writer.values.iter().map(output).collect(),
+            scoped_by: writer.scoped_by.clone(),
         };
         let state_writers: Vec<StateWriter> = self.state_writers.iter().map(writer).collect();
         let links: Vec<StepSource> = self.links.iter().map(|link| moved(*link)).collect();

@@ -1,16 +1,17 @@
 //! The state that results depend on, directly or through other state.
 //!
 //! A result depends on the state of a node if a step above it reads that state, or if it depends on
-//! another state whose next value does. State inside scopes advances where it is read, so it also
-//! depends on state whose next value may read it in contexts in which the requested outputs do not.
-//! State that needs a feature which the request does not provide is never computed, so it reads
-//! nothing.
+//! another state whose next value does. State inside scopes advances where it is read. So if several
+//! outputs are requested, it also depends on state that another of them reads, and whose next value
+//! may read it in contexts in which the outputs do not. State that no requested output reads does
+//! not exist.
+//!
+//! Which state is inside scopes depends on the requested outputs too. A node that only other outputs
+//! read inside scopes is *called* in the context of the request, where it advances in every tick.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_base::Feature;
-use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_node::Kernel;
 use rustc_hash::FxHashMap;
@@ -39,14 +40,16 @@ pub struct StateReads<'p> {
     pub nodes: Vec<StateNode>,
     /// The node whose state a step reads.
     read: BTreeMap<StepId, usize>,
-    /// Whether the request provides what the next state of each node needs.
-    is_provided: Vec<bool>,
+    /// Whether a requested output reads the state of each node, directly or through other state.
+    is_read: Vec<bool>,
+    /// The state writers of nodes that the requested outputs do not read inside scopes.
+    called: Vec<usize>,
 }
 
 impl<'p> StateReads<'p> {
-    /// The stateful nodes of a plan. The outputs of the steps `asked` are requested in each tick;
-    /// `gives` says whether the request gives a feature.
-    pub fn new(plan: &'p Plan, asked: Vec<StepId>, gives: impl Fn(&Feature) -> bool) -> Self {
+    /// The stateful nodes of a plan. The outputs at the positions `asked` are requested in each
+    /// tick.
+    pub fn new(plan: &'p Plan, asked: &[usize]) -> Self {
         let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (i, output) in plan.outputs.iter().enumerate() {
             if is_state(&output.name) {
@@ -84,21 +87,43 @@ impl<'p> StateReads<'p> {
                 read.insert(id, *node);
             }
         }
-        let mut reads = Self { plan, asked, nodes, read, is_provided: Vec::new() };
-        let provides = |node| reads.steps_of(node).all(|step| reads.provides(&gives, step));
-        // The needs of a node inside scopes are also met by these.
-        let is_provided = |node: usize| reads.nodes[node].writer.is_some() || provides(node);
-        reads.is_provided = (0..reads.nodes.len()).map(is_provided).collect();
+        let outputs = asked.iter().map(|output| &plan.outputs[*output]);
+        let names: Vec<&str> = outputs.clone().map(|output| &*output.name).collect();
+        let asked = outputs.map(|output| output.source.step).collect();
+        let (is_read, called) = (Vec::new(), Vec::new());
+        let mut reads = Self { plan, asked, nodes, read, is_read, called };
+        reads.is_read = reads.read_by(reads.asked.iter().copied());
+        let is_called = |writer: &usize| {
+            let scoped_by = plan.state_writers[*writer].scoped_by.as_ref();
+            scoped_by.is_some_and(|all| all.iter().all(|output| !names.contains(&&**output)))
+        };
+        let read = reads.nodes.iter().zip(&reads.is_read).filter(|(_, is_read)| **is_read);
+        let writers = read.filter_map(|(node, _)| node.writer);
+        reads.called = writers.filter(is_called).collect();
         reads
     }
 
-    /// Whether a tick provides the features that a step needs from the request.
-    fn provides(&self, gives: &impl Fn(&Feature) -> bool, step: StepId) -> bool {
-        let needs = self.plan.needs_of(&self.plan.steps[step]);
-        self.plan.needs.of(needs).all(|need| {
-            let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
-            need.aspect == Aspect::Extent || need.level == 0 && (is_moment || gives(&need.feature))
-        })
+    /// Those of some nodes that the requested outputs read, but not inside scopes, as positions of
+    /// state writers.
+    pub fn called(&self, of: &[bool]) -> Vec<usize> {
+        let nodes = self.nodes.iter().zip(of).filter(|(_, is_asked)| **is_asked);
+        let writers = nodes.filter_map(|(node, _)| node.writer);
+        writers.filter(|writer| self.called.contains(writer)).collect()
+    }
+
+    /// Whether a requested output reads the state of a node, directly or through other state.
+    pub fn is_read(&self, node: usize) -> bool {
+        self.is_read[node]
+    }
+
+    /// The node whose state a step reads, with the position of the variable if the step is an input.
+    pub fn read_at(&self, step: StepId) -> Option<(usize, usize)> {
+        let node = *self.read.get(&step)?;
+        let StepOp::Input(input) = self.plan.steps[step].op else { return Some((node, 0)) };
+        let name = &self.plan.inputs[input].name;
+        let mut outputs = self.nodes[node].outputs.iter();
+        let variable = outputs.position(|output| self.plan.outputs[*output].name == *name);
+        Some((node, variable.expect("state leaves under the name under which it enters")))
     }
 
     /// The steps that compute the next state of a node.
@@ -119,8 +144,8 @@ impl<'p> StateReads<'p> {
         self.of_steps(self.steps_of(node))
     }
 
-    /// For each node whether results of these steps depend on its state, or its next state may read
-    /// such state inside scopes in contexts in which nothing else does.
+    /// For each node whether results of these steps depend on its state, or the requested outputs do
+    /// and its next state may read such state inside scopes in contexts in which nothing else does.
     pub fn of_steps(&self, steps: impl IntoIterator<Item = StepId>) -> Vec<bool> {
         let mut is_above = SideTable::for_arena(&self.plan.steps, false);
         let mut depends = vec![false; self.nodes.len()];
@@ -182,7 +207,7 @@ impl<'p> StateReads<'p> {
         let is_hoisted = |node: &usize| depends[*node] && self.nodes[*node].writer.is_none();
         let hoisted = (0..depends.len()).filter(is_hoisted);
         let always = self.always(hoisted.flat_map(|node| self.steps_of(node)));
-        let others = (0..depends.len()).filter(|node| !depends[*node] && self.is_provided[*node]);
+        let others = (0..depends.len()).filter(|node| !depends[*node] && self.is_read[*node]);
         others.filter(|node| self.reaches(*node, &always, &is_reader)).collect()
     }
 

@@ -90,6 +90,7 @@ pub fn evaluate(
     let (kept, is_inside) = (reads.outputs_of(&depends), reads.is_inside(&depends));
     let steps = request.steps_in(plan);
     let told = reads.read_by(steps.iter().copied());
+    let request = &request.clone().calling(&reads.called(&depends));
     // Short ticks neither check the budget nor report progress by themselves.
     let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {

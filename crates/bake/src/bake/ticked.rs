@@ -25,7 +25,7 @@ use millstream_run::{Parts, Varying};
 use super::failed::Failed;
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
 use crate::keys::MARK;
-use crate::stored;
+use crate::stored::{self, Named};
 use crate::unsettled::{self, Mark, Via};
 
 /// Ticks between two stored states take at least this many times as long as storing one, times the
@@ -243,18 +243,19 @@ impl Ticks<'_, '_, '_> {
         let mut unsettled = vec![Vec::new(); self.kept.len()];
         for (node, key) in keys {
             let bytes = self.look_up.cache.get(key)?;
-            let (path, variables) = self.named(node);
-            unsettled[node] = stored::read_state(&bytes, (&path, &variables), &mut states)?;
+            unsettled[node] = stored::read_state(&bytes, &self.named(node), &mut states)?;
         }
         Some((states.into(), unsettled))
     }
 
-    /// The path of a node, and the names of its variables in the order in which they are stored.
-    fn named(&mut self, node: usize) -> (Arc<str>, Vec<Arc<str>>) {
+    /// The names of the state of a node.
+    fn named(&mut self, node: usize) -> Named {
         let variables = self.look_up.keys.variables(node);
         let outputs = &self.look_up.plan().outputs;
         let names = variables.into_iter().map(|output| Arc::clone(&outputs[output].name));
-        (Arc::clone(&self.look_up.keys.reads.nodes[node].path), names.collect())
+        let keys = &self.look_up.keys;
+        let (path, columns) = (Arc::clone(&keys.reads.nodes[node].path), keys.columns(node));
+        Named { path, variables: names.collect(), columns }
     }
 
     fn names_of(&self, outputs: &[usize]) -> Vec<String> {
@@ -265,6 +266,7 @@ impl Ticks<'_, '_, '_> {
     fn asking(&self, names: &[String]) -> Request {
         let frame = self.look_up.keys.frame(self.next);
         let request = self.look_up.bake.request().clone().frame(frame).only_outputs(names);
+        let request = request.calling(&self.look_up.keys.reads.called(&self.kept));
         self.states.given_to(self.look_up.plan(), request)
     }
 
@@ -368,9 +370,9 @@ impl Ticks<'_, '_, '_> {
             if has_failed || self.look_up.cache.contains(key) {
                 continue;
             }
-            let (path, variables) = self.named(node);
+            let named = self.named(node);
             let unsettled = &self.unsettled[node];
-            if let Some(bytes) = stored::state_bytes(&states, (&path, &variables), unsettled) {
+            if let Some(bytes) = stored::state_bytes(&states, &named, unsettled) {
                 self.look_up.cache.put(key, &bytes);
             }
         }

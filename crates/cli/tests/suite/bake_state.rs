@@ -232,3 +232,76 @@ fn nodes_and_outputs_that_are_not_requested_do_not_change_when_state_advances() 
     let graph = file("bake-delayed-twice.mill", &format!("{delayed}d1 = state.delay(k)\n"));
     assert_eq!(run(&graph), run(&alone));
 }
+
+#[test]
+fn renaming_nodes_with_state_in_scopes_bakes_nothing_again() {
+    // Two nodes look the same, and one reads the state of another.
+    let text = "first = state.integrate(convert.to_f32(context.index()))\n\
+        second = state.integrate(convert.to_f32(context.index()))\n\
+        third = state.feedback(third + first + 1, initial: 0, type = \"f32\")\n\
+        sums = list.generate(first, count: 3)\n\
+        rest = list.generate(second + third, count: 4)\n\
+        output o: f32 = list.sum(sums) + list.sum(rest) * 10\n\
+        output p: list<f32> = list.generate(first, count: 2)\n\
+        output q: list<f32> = list.generate(third, count: 2)\n";
+    let folder = folder("bake-renamed-scopes");
+    let bake = |name: &str, text: &str| {
+        let graph = file(name, text);
+        let args = [&*graph, "--frames", "0..9", "--save", "x.####.json"];
+        let counted = counts(&args, &folder);
+        let plain = file(name, text);
+        let run = seen(&["run", &plain, "--frame", "9", "--format", "json"]);
+        (counted, run)
+    };
+    let (counted, expected) = bake("bake-scoped-names.mill", text);
+    assert_eq!(counted, (10, 0));
+    // The new names have another order, and the nodes swap theirs.
+    let renamed = text.replace("first", "zeta").replace("second", "first").replace("third", "a");
+    assert_eq!(bake("bake-scoped-renamed.mill", &renamed), ((0, 10), expected));
+    let grouped = "all = part()\noutput o: f32 = all.o\noutput p: list<f32> = all.p\n\
+                   output q: list<f32> = all.q\n";
+    let (inner, outputs) = text.split_at(text.find("output").expect("there are outputs"));
+    let outputs: String = outputs.lines().fold(String::new(), |all, line| {
+        let (name, value) = line.split_once(" = ").expect("an output has a value");
+        let name = name.split([' ', ':']).nth(1).expect("an output has a name");
+        all + &format!("  {name} = {value}\n")
+    });
+    let grouped = format!(
+        "{grouped}group part() -> o: f32, p: list<f32>, q: list<f32> {{\n{}{outputs}}}\n",
+        inner.lines().map(|line| format!("  {line}\n")).collect::<String>()
+    );
+    assert_eq!(bake("bake-scoped-grouped.mill", &grouped).0, (0, 10));
+    for (from, to) in
+        [("+ 1", "+ 2"), ("count: 3", "count: 5"), ("second + third", "first + third")]
+    {
+        let changed = text.replace(from, to);
+        assert_eq!(bake("bake-scoped-changed.mill", &changed).0, (10, 0), "{to}");
+    }
+}
+
+#[test]
+fn state_that_decides_where_other_state_is_called_is_part_of_its_key() {
+    let graph = |rate: i32| {
+        let text = format!(
+            "s = state.counter(context.index() >= 0)\n\
+             n = state.feedback(n + {rate}, initial: 0, type = \"i32\")\n\
+             output o: list<i32> = list.generate(context.tick() > 7 ? s : 0, count: 6)\n\
+             output p: list<i32> = list.generate(s, count: n)\n"
+        );
+        file("bake-deciding.mill", &text)
+    };
+    let folder = folder("bake-deciding");
+    let bake = |graph: &str| {
+        let args = [graph, "--frames", "8..9", "--save", "x.####.json"];
+        (counts(&args, &folder), crate::bake::files(&folder))
+    };
+    assert_eq!(bake(&graph(0)).0, (2, 0));
+    let (counted, found) = bake(&graph(1));
+    assert_eq!(counted, (2, 0));
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    std::fs::create_dir_all(&folder).expect("it is gone");
+    let (_, fresh) = bake(&graph(1));
+    for (name, bytes) in fresh.iter().filter(|(name, _)| name.ends_with(".json")) {
+        assert_eq!(found.get(name), Some(bytes), "{name}");
+    }
+}

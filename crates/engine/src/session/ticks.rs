@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_ir::states::{States, nodes_of};
-use millstream_ir::{Done, EvalError, Plan, Watch};
+use millstream_ir::{Answer, Done, EvalError, Plan, Watch};
 use millstream_run::ticks::reach;
 
 use super::ask::For;
@@ -20,7 +20,8 @@ impl Session {
     }
 
     /// Evaluates the frame, commits the next state of all nodes, and moves to the next frame. Returns
-    /// the outputs at the frame that was evaluated. A node whose next state fails keeps its state;
+    /// the outputs at the frame that was evaluated. The state is that of a request for all outputs,
+    /// whatever `ask` requests. A node whose next state fails keeps its state;
     /// from then on, answers that depend on it tell the failure with its frame.
     ///
     /// # Errors
@@ -59,19 +60,29 @@ impl Session {
             return Ok(evaluated);
         }
         let plan = self.newest_plan("the document")?;
-        let request = |it: &Self, plan: &Plan| Ok(it.request(plan, ask)?.with_states(plan));
+        let request = |it: &Self, plan: &Plan| Ok(it.request(plan, ask)?.with_whole_tick(plan));
         let (mut answer, plan) = self.answer(plan, request)?;
         let before = self.failed.clone();
         self.commit(&plan, ask, &mut answer)?;
+        self.keep_asked(&plan, ask, &mut answer)?;
         let now = std::mem::replace(&mut self.failed, before);
         let told = self.tell_failed(ask, &mut answer);
         self.failed = now;
         told?;
-        // Nodes inside scopes that other outputs demand did not advance.
-        if !ask.outputs.is_empty() && !plan.state_writers.is_empty() {
-            self.set_replay(false);
-        }
         Ok(Evaluated::by_plan(answer, plan))
+    }
+
+    /// Takes the outputs out of an answer that were evaluated only because state advances where they
+    /// read it, and their failures.
+    fn keep_asked(&self, plan: &Plan, ask: &Ask, answer: &mut Answer) -> Result<(), SessionError> {
+        if ask.outputs.is_empty() || answer.outputs.len() == ask.outputs.len() {
+            return Ok(());
+        }
+        answer.outputs.truncate(ask.outputs.len());
+        let request = self.request(plan, ask)?;
+        let (reads, _) = request.state_reads(plan);
+        reads.keep_failures(answer, &request.steps_in(plan), &vec![true; reads.nodes.len()]);
+        Ok(())
     }
 
     /// Goes to a frame. Going forward plays the ticks from here; going back plays the ticks from
@@ -158,13 +169,7 @@ impl Session {
                 continue;
             }
             let plan = self.newest_plan("the document")?;
-            let request = self.request(&plan, &ask)?;
-            // The state of nodes inside scopes advances only if they are demanded.
-            let request = if plan.state_writers.is_empty() {
-                request.only_states(&plan)
-            } else {
-                request.with_states(&plan)
-            };
+            let request = self.request(&plan, &ask)?.only_outputs(&[]).with_whole_tick(&plan);
             let mut answer = self.live.answer(&plan, &request)?;
             self.commit(&plan, &ask, &mut answer)?;
             self.checkpoint(frame + 1);

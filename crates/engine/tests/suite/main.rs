@@ -15,6 +15,7 @@ mod live_gathers;
 mod live_parts;
 mod live_programs;
 mod repeats;
+mod requested_state;
 mod rewind;
 mod session;
 mod session_bounds;

@@ -14,6 +14,7 @@ use super::{Bound, BoundData, Chosen, Given, Request, RequestAxis, RequestError}
 use crate::graph::{GraphInput, InputId};
 use crate::hidden::is_state;
 use crate::plan::{Plan, StepId, StepOp};
+use crate::state_reads::StateReads;
 use crate::trace::{path_text, paths_of, trace_need};
 
 /// Checks a request against a plan and resolves all names; see [`Request::bind`].
@@ -61,7 +62,7 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
         });
     }
     if views.is_some() && has_state {
-        binding.state_by_view(&inputs, &given);
+        binding.state_by_view(&wanted, &inputs, &given);
     }
     binding.errors.extend(of_elements);
     if !binding.errors.is_empty() {
@@ -252,15 +253,22 @@ impl Binding<'_> {
         features
     }
 
-    /// Refuses views that would make the state of a node differ: state is stored per element, not
-    /// per view.
-    fn state_by_view(&mut self, inputs: &[BoundData], features: &[(Feature, BoundData)]) {
+    /// Refuses views that would make the state differ that these outputs depend on: state is stored
+    /// per element, not per view.
+    fn state_by_view(
+        &mut self,
+        outputs: &[usize],
+        inputs: &[BoundData],
+        features: &[(Feature, BoundData)],
+    ) {
         let plan = self.plan;
         let by_view = |data: &BoundData| data.axis == Some(RequestAxis::View);
-        let outputs = plan.outputs.iter().filter(|output| is_state(&output.name));
-        let inside = plan.state_writers.iter().flat_map(|writer| &writer.values);
-        let sources = outputs.map(|output| output.source).chain(inside.map(|value| value.source));
-        let sources: Vec<StepId> = sources.map(|source| source.step).collect();
+        let reads = StateReads::new(plan, outputs);
+        let nodes = (0..reads.nodes.len()).filter(|node| {
+            let mut of_node = reads.nodes[*node].outputs.iter();
+            reads.is_read(*node) || of_node.any(|output| outputs.contains(output))
+        });
+        let sources: Vec<StepId> = nodes.flat_map(|node| reads.steps_of(node)).collect();
         let feature = sources.iter().find_map(|step| {
             let needs = plan.needs_of(&plan.steps[*step]).bits().map(|bit| plan.needs.need(bit));
             let mut needs = needs.filter(|need| need.level == 0);

@@ -17,6 +17,14 @@ impl Request {
         self.and_outputs(plan, &[name.into()])
     }
 
+    /// The needs of the requested outputs of a plan, and of the state that they depend on.
+    pub fn needs_in(&self, plan: &Plan) -> FeatureSet {
+        let (reads, depends) = self.state_reads(plan);
+        let nodes = (0..depends.len()).filter(|node| depends[*node]);
+        let steps = nodes.flat_map(|node| reads.steps_of(node)).chain(self.steps_in(plan));
+        steps.fold(FeatureSet::NONE, |all, step| all.union(plan.needs_of(&plan.steps[step])))
+    }
+
     /// The data for an input.
     pub fn of_input(&self, name: &str) -> Option<&Given> {
         self.inputs.iter().find(|(known, _)| known == name).map(|(_, given)| given)

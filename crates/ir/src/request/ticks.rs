@@ -1,6 +1,7 @@
 //! Requests to plans with stateful nodes.
 
 use millstream_base::Feature;
+use millstream_base::feature::Aspect;
 
 use super::{Frames, Given, Request, RequestAxis};
 use crate::element_states::Tables;
@@ -23,9 +24,7 @@ impl Request {
     /// The stateful nodes of a plan, and for each whether a requested output depends on it, in this
     /// tick or a later one.
     pub fn state_reads<'p>(&self, plan: &'p Plan) -> (StateReads<'p>, Vec<bool>) {
-        let step = |output: usize| plan.outputs[output].source.step;
-        let asked = self.required_in(plan).into_iter().map(step).collect();
-        let reads = StateReads::new(plan, asked, |feature| self.gives(feature));
+        let reads = StateReads::new(plan, &self.required_in(plan));
         let depends = reads.of_steps(self.steps_in(plan));
         (reads, depends)
     }
@@ -50,10 +49,45 @@ impl Request {
         self
     }
 
-    /// Requests only the new state of nodes.
-    pub fn only_states(mut self, plan: &Plan) -> Self {
-        self.outputs = Some(Vec::new());
-        self.with_states(plan)
+    /// Also requests the new state of nodes, as a tick of the whole plan computes it: the state is
+    /// that of a request for all outputs. Nodes inside scopes advance where outputs read them, so
+    /// it also requests the outputs that do, as far as the request gives the features that they
+    /// need. A node whose state no output reads does not advance if it reads state inside scopes.
+    pub fn with_whole_tick(mut self, plan: &Plan) -> Self {
+        if plan.state_writers.is_empty() {
+            return self.with_states(plan);
+        }
+        let all: Vec<usize> = outputs_without_state(plan).collect();
+        let reads = StateReads::new(plan, &all);
+        let is_inside = |steps: &mut dyn Iterator<Item = StepId>| {
+            let read = reads.read_by(steps);
+            reads.is_inside(&read)
+        };
+        let callers = all.into_iter().filter(|output| {
+            let step = plan.outputs[*output].source.step;
+            is_inside(&mut std::iter::once(step)) && self.gives_needs_of(plan, step)
+        });
+        let callers: Vec<usize> = callers.collect();
+        let nodes = reads.nodes.iter().enumerate();
+        let advancing = nodes
+            .filter(|(node, _)| reads.is_read(*node) || !is_inside(&mut reads.steps_of(*node)));
+        let states: Vec<usize> = advancing.flat_map(|(_, node)| node.outputs.clone()).collect();
+        let name = |output: usize| plan.outputs[output].name.to_string();
+        let asked =
+            self.outputs.get_or_insert_with(|| outputs_without_state(plan).map(name).collect());
+        for output in callers.into_iter().chain(states).map(name) {
+            if !asked.contains(&output) {
+                asked.push(output);
+            }
+        }
+        self
+    }
+
+    /// Whether the request gives all features that a step needs.
+    fn gives_needs_of(&self, plan: &Plan, step: StepId) -> bool {
+        plan.needs.of(plan.needs_of(&plan.steps[step])).all(|need| {
+            need.aspect == Aspect::Extent || need.level == 0 && self.gives(&need.feature)
+        })
     }
 
     /// Whether a requested output depends on the state of nodes. Unknown outputs are ignored.
@@ -73,9 +107,7 @@ impl Request {
     fn required_in(&self, plan: &Plan) -> Vec<usize> {
         match &self.outputs {
             Some(names) => names.iter().filter_map(|name| plan.output_named(name)).collect(),
-            None => (0..plan.outputs.len())
-                .filter(|output| !is_state(&plan.outputs[*output].name))
-                .collect(),
+            None => outputs_without_state(plan).collect(),
         }
     }
 
@@ -88,6 +120,18 @@ impl Request {
             request.frames = Some(Frames::One(frame));
         }
         request
+    }
+
+    /// The same request, in which these nodes advance in the context of the request: the positions of
+    /// state writers, see [`StateReads::called`].
+    pub fn calling(mut self, writers: &[usize]) -> Self {
+        self.called = writers.to_vec();
+        self
+    }
+
+    /// The state writers of nodes that advance in the context of the request.
+    pub fn called(&self) -> &[usize] {
+        &self.called
     }
 
     /// Sets the state of nodes inside scopes.
@@ -165,4 +209,9 @@ impl Request {
         }
         request
     }
+}
+
+/// The positions of the outputs that do not carry state.
+fn outputs_without_state(plan: &Plan) -> impl Iterator<Item = usize> {
+    (0..plan.outputs.len()).filter(|output| !is_state(&plan.outputs[*output].name))
 }

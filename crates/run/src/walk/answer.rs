@@ -114,6 +114,9 @@ impl<'a, M: Mode> Walk<'a, M> {
                 value,
             });
         }
+        if !bound.has_no_cells() {
+            self.call_in_request()?;
+        }
         let calls = self.next_states()?;
         self.clock.check()?;
         for position in &bound.optional {

@@ -14,7 +14,7 @@ use millstream_base::{Column, Feature, Mask, Need, Type, Value};
 use millstream_ir::RequestAxis;
 use millstream_ir::answer::{EvalError, NodeFailure};
 use millstream_ir::element_states::{Called, Calls, ELEMENT, Reach, Table};
-use millstream_ir::plan::{StateWriter, StepId};
+use millstream_ir::plan::{StateWriter, StepId, StepSource};
 use millstream_node::{Data, Instance};
 
 use smallvec::SmallVec;
@@ -234,6 +234,18 @@ impl<M: Mode> Walk<'_, M> {
                 Some((done.clone(), shape, Demand::part(shape, done)))
             }
         })
+    }
+
+    /// Reads the state of the nodes that advance in the context of the request, see
+    /// [`Request::calling`](millstream_ir::Request::calling).
+    pub(super) fn call_in_request(&mut self) -> Result<(), EvalError> {
+        let (plan, root) = (self.plan, self.root);
+        for writer in self.request.called() {
+            let Some(writer) = plan.state_writers.get(*writer) else { continue };
+            self.ask(StepSource { step: writer.reader, output: 0 }, root, Demand::Full);
+            self.work()?;
+        }
+        Ok(())
     }
 
     /// Evaluates the next states of the nodes that were called.
