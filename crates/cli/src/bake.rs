@@ -45,7 +45,7 @@ use crate::views::NamedView;
 use crate::{number, watch};
 use job::{Job, job};
 use manifest::Manifest;
-use saves::Saves;
+use saves::{Finished, Saves};
 use sheet::Sheet;
 use taking::{Taking, Tally};
 use told::{Reports, Told};
@@ -259,6 +259,8 @@ struct Baked {
     tally: Tally,
     /// The saved files by their names in the directory of the call.
     files: Vec<String>,
+    /// The files of earlier bakes that were removed, because this one has no values for them.
+    removed: Vec<String>,
     problems: Vec<String>,
     reports: Reports,
 }
@@ -308,26 +310,30 @@ fn in_place(
         Err(_) if args.views.len() > 1 || args.format.is_json() => Ok(()),
         done => done,
     };
-    let (mut files, unfinished) = taking.saves.finish()?;
-    for misfit in &unfinished {
+    let Finished { names: mut files, mut removed, misfits } = taking.saves.finish(folder)?;
+    for misfit in &misfits {
         told.unfinished(misfit);
     }
     told.finish(&mut baked.reports);
     if let Some(sheet) = taking.sheet {
-        files.extend(sheet.write(folder)?);
+        match sheet.write(folder)? {
+            Some(name) => files.push(name),
+            None => saves::remove(folder, sheet::NAME, &mut removed)?,
+        }
     }
-    taking.manifest.finish((bake.frames(), args.every.get()), &files)?;
+    taking.manifest.finish((bake.frames(), args.every.get()), (&files, &removed))?;
     done?;
     let Tally { ran, reused, failed } = taking.tally;
     // Nothing is left to be done for a view whose only file was given up.
     baked.n_frames += if is_given_up { ran + reused + failed } else { bake.frames().len() };
     baked.tally.add(&taking.tally);
     baked.files.extend(files.iter().map(|file| place.name_of(file)));
+    baked.removed.extend(removed.iter().map(|file| place.name_of(file)));
     Ok(())
 }
 
 fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> Result<(), Stop> {
-    let Baked { n_frames: n, tally, files, problems, reports } = baked;
+    let Baked { n_frames: n, tally, files, removed, problems, reports } = baked;
     let kept = n - tally.ran - tally.reused - tally.failed;
     if args.format.is_json() {
         let manifest = |place: &Place<'_>| place.folder.join(manifest::NAME).display().to_string();
@@ -338,6 +344,7 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
             "failed": tally.failed,
             "seconds": time.as_secs_f64(),
             "files": files,
+            "removed": removed,
             "manifests": places.iter().map(manifest).collect::<Vec<_>>(),
             "failures": reports.failures,
             "warnings": reports.warnings,
@@ -361,8 +368,12 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
         tally.reused + kept,
     );
     eprint(&text);
+    let path = |file: &String| visible(&args.output.join(file).display().to_string()).into_owned();
     for file in files {
-        eprint(&format!("saved {}\n", visible(&args.output.join(file).display().to_string())));
+        eprint(&format!("saved {}\n", path(file)));
+    }
+    for file in removed {
+        eprint(&format!("removed {}, which had values of an earlier bake\n", path(file)));
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ pub(super) fn job(
         only: None,
         time: None,
         frame: None,
-        size: place.size(&program).cloned(),
+        size: place.size(&program, &outputs).cloned(),
         views: Vec::new(),
         reduce: 1,
         features: args.features.clone(),

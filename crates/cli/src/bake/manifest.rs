@@ -258,11 +258,12 @@ impl Manifest {
     }
 
     /// Rewrites the file with the lines of these frames in order, unless another bake is writing
-    /// it. Of the files that hold all frames, only those with these names were completed.
+    /// it. Of the files that hold all frames, only those with the names `completed` were completed;
+    /// the line of the bake tells those that were removed.
     pub(super) fn finish(
         mut self,
         (frames, every): (&[i64], usize),
-        completed: &[String],
+        (completed, removed): (&[String], &[String]),
     ) -> Result<(), Stop> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
         if !is_alone {
@@ -274,6 +275,9 @@ impl Manifest {
             record.files.retain(|(name, bytes)| bytes.is_some() || completed.contains(name));
         }
         self.done.sort_by_key(|record| record.frames.0);
+        if !removed.is_empty() {
+            self.header["removed"] = removed.into();
+        }
         let mut text = format!("{}\n", self.header);
         let mut done = self.done.iter().peekable();
         for frame in frames {

@@ -1,5 +1,6 @@
 //! The files of a bake.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use millstream::evaluate::{Data, OutputAnswer};
@@ -28,6 +29,18 @@ pub(super) struct Saves {
     all: Vec<Save>,
     n_frames: usize,
     depth: Option<Depth>,
+    /// The files of an earlier bake that were removed, because this one has no values for them.
+    removed: Vec<String>,
+}
+
+/// The outcome of completing the files that hold all frames.
+pub(super) struct Finished {
+    /// The names of all files that were written.
+    pub(super) names: Vec<String>,
+    /// The names of files that were removed.
+    pub(super) removed: Vec<String>,
+    /// The reasons why files could not be completed.
+    pub(super) misfits: Vec<Stop>,
 }
 
 /// One file, or one file per frame.
@@ -126,7 +139,7 @@ impl Saves {
                 return Err(usage(format!("`{}` is given twice", save.name), "give it once"));
             }
         }
-        Ok(Self { all, n_frames, depth })
+        Ok(Self { all, n_frames, depth, removed: Vec::new() })
     }
 
     pub(super) fn has_pictures(&self) -> bool {
@@ -236,16 +249,23 @@ impl Saves {
         };
         let mut pushed = Pushed::default();
         for save in &mut self.all {
+            let name = numbered(&save.name, frames[0]);
             if !save.has_values(&frame) {
                 save.leave_out()?;
-                pushed.left_out.push(numbered(&save.name, frames[0]));
+                if save.is_of_frame() {
+                    remove(folder, &name, &mut self.removed)?;
+                }
+                pushed.left_out.push(name);
                 continue;
             }
             match save.push(&frame, self.depth) {
                 Ok(file) => pushed.files.extend(file),
                 Err(stop) if !stop.is_misfit() => return Err(stop),
                 Err(misfit) => match &save.kind {
-                    Kind::Pictures | Kind::Tables => pushed.of_frame.push(misfit),
+                    Kind::Pictures | Kind::Tables => {
+                        remove(folder, &name, &mut self.removed)?;
+                        pushed.of_frame.push(misfit);
+                    }
                     Kind::Animation { .. } | Kind::Rows(_) | Kind::GivenUp => {
                         // Dropping the writer removes its unfinished file.
                         save.kind = Kind::GivenUp;
@@ -257,35 +277,55 @@ impl Saves {
         Ok(pushed)
     }
 
-    /// Completes the files that hold all frames. Returns the names of all files, and why some could
-    /// not be completed.
-    pub(super) fn finish(self) -> Result<(Vec<String>, Vec<Stop>), Stop> {
-        let (mut names, mut misfits) = (Vec::new(), Vec::new());
+    /// Completes the files that hold all frames. A file that cannot be completed is removed if it is
+    /// there from an earlier bake, since it holds other values.
+    pub(super) fn finish(self, folder: &Path) -> Result<Finished, Stop> {
+        let (names, misfits) = (Vec::new(), Vec::new());
+        let mut finished = Finished { names, removed: self.removed, misfits };
         for save in self.all {
-            match save.kind.finish() {
-                Ok(true) => names.push(save.name),
-                Ok(false) => {}
-                Err(misfit) if misfit.is_misfit() => misfits.push(misfit),
+            let misfit = match save.kind.finish(&folder.join(&save.name)) {
+                Ok(true) => {
+                    finished.names.push(save.name);
+                    continue;
+                }
+                Ok(false) => None,
+                Err(misfit) if misfit.is_misfit() => Some(misfit),
                 Err(stop) => return Err(stop),
-            }
+            };
+            remove(folder, &save.name, &mut finished.removed)?;
+            finished.misfits.extend(misfit);
         }
-        Ok((names, misfits))
+        Ok(finished)
     }
+}
+
+/// Removes a file of an earlier bake, if it exists, and adds its name.
+pub(super) fn remove(folder: &Path, name: &str, removed: &mut Vec<String>) -> Result<(), Stop> {
+    match std::fs::remove_file(folder.join(name)) {
+        Ok(()) => removed.push(name.to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => {
+            let path = folder.join(name);
+            let text = format!("cannot remove `{}`, which is outdated: {error}", path.display());
+            return Err(Stop::new(Exit::Failed, text, None));
+        }
+    }
+    Ok(())
 }
 
 impl Kind {
     /// Completes the file, if it holds all frames; returns whether there is one.
-    fn finish(self) -> Result<bool, Stop> {
+    fn finish(self, path: &Path) -> Result<bool, Stop> {
         match self {
-            Self::Pictures | Self::Tables => Ok(true),
+            Self::Pictures | Self::Tables => {}
             Self::Animation { writer, .. } => {
                 let writer = writer.expect("writers are started before frames");
                 writer.finish().map_err(|error| stop(&error))?;
-                Ok(true)
             }
-            Self::Rows(table) => table.finish(),
-            Self::GivenUp => Ok(false),
+            Self::Rows(table) => table.finish(path)?,
+            Self::GivenUp => return Ok(false),
         }
+        Ok(true)
     }
 }
 
@@ -309,6 +349,11 @@ impl Save {
             Kind::Rows(_) => frame.outputs.iter().any(|it| it.value.is_some()),
             Kind::GivenUp => true,
         }
+    }
+
+    /// Whether there is a file for each frame.
+    fn is_of_frame(&self) -> bool {
+        matches!(self.kind, Kind::Pictures | Kind::Tables)
     }
 
     /// Leaves out a frame; animations repeat the previous frame instead.

@@ -90,11 +90,14 @@ impl FramesTable {
         Err(why.unwrap_or_else(|| no_rows(path)))
     }
 
-    /// Completes the file; `false` if there were no rows because every frame failed.
-    pub(super) fn finish(self) -> Result<bool, Stop> {
-        let Some(written) = self.written.into_iter().next() else { return Ok(false) };
-        written.writer.finish().map_err(|error| stop(&error))?;
-        Ok(true)
+    /// Completes the file.
+    pub(super) fn finish(self, path: &Path) -> Result<(), Stop> {
+        let Some(written) = self.written.into_iter().next() else {
+            let text = format!("`{}` would have no rows", path.display());
+            let help = "at least one frame must have a value";
+            return Err(Stop::new(Exit::Failed, text, Some(help.into())).misfit());
+        };
+        written.writer.finish().map(drop).map_err(|error| stop(&error))
     }
 }
 

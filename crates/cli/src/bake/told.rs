@@ -50,7 +50,7 @@ impl<'t> Told<'t> {
     /// A frame as the place of something, for programs.
     fn place(&self, frame: i64, cell: &[(&'static str, usize)]) -> Json {
         let mut place = manifest::place(frame, self.view);
-        for (axis, i) in cell.iter().filter(|(axis, _)| *axis != "time") {
+        for (axis, i) in cell {
             place[*axis] = (*i).into();
         }
         place
@@ -59,8 +59,14 @@ impl<'t> Told<'t> {
     /// Reports the failures of a frame that was left out of these files, and those in earlier ticks
     /// that it depends on. Returns them for the manifest.
     pub(super) fn failed(&mut self, frame: i64, answer: &Answer, files: &[String]) -> Vec<Json> {
+        // The frame is told instead of its position along the time axis.
+        let in_frame = |failure: &NodeFailure| {
+            let cell = failure.cell.iter().filter(|(axis, _)| *axis != RequestAxis::Time.name());
+            NodeFailure { cell: cell.copied().collect(), ..failure.clone() }
+        };
+        let failures: Vec<NodeFailure> = answer.failures.iter().map(in_frame).collect();
         let is_own = |failure: &&NodeFailure| failure.replayed.is_none();
-        let mut own = answer.failures.iter().filter(is_own).peekable();
+        let mut own = failures.iter().filter(is_own).peekable();
         if (own.peek().is_some() || !files.is_empty()) && self.is_reported() {
             let of_view = self.view.map_or_else(String::new, |view| format!(" of view {view}"));
             let text = match files {
@@ -75,8 +81,8 @@ impl<'t> Told<'t> {
                 eprint(&format!("output `{}` has no value\n", visible(&output.name)));
             }
         }
-        let mut all = Vec::with_capacity(answer.failures.len());
-        for failure in &answer.failures {
+        let mut all = Vec::with_capacity(failures.len());
+        for failure in &failures {
             let told = json!({
                 "path": failure.path.as_str(),
                 "message": failure.message,

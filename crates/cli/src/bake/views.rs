@@ -5,11 +5,11 @@
 
 use std::path::PathBuf;
 
-use millstream::{Feature, Footprint, Program};
+use millstream::{Footprint, Program};
 
 use super::Args;
 use crate::outcome::{Exit, Stop};
-use crate::request::unknown;
+use crate::request::{reads_view, requested, unknown};
 use crate::views::{NamedView, refuse_repeated};
 
 /// A directory that is baked into, with the view and the inputs of its frames.
@@ -81,9 +81,9 @@ impl Place<'_> {
         self.name.map_or_else(|| file.to_owned(), |view| format!("{view}/{file}"))
     }
 
-    /// The requested view. It may be that no node reads it, if inputs differ by view.
-    pub(super) fn size(&self, program: &Program) -> Option<&Footprint> {
-        let is_read = program.plan().needs.iter().any(|need| need.feature == Feature::Footprint);
+    /// The requested view. It may be that these outputs do not read it, if inputs differ by view.
+    pub(super) fn size(&self, program: &Program, outputs: &[String]) -> Option<&Footprint> {
+        let is_read = reads_view(program, &requested(outputs));
         self.view.filter(|_| is_read || !self.has_own)
     }
 

@@ -354,3 +354,40 @@ fn a_repeat_that_only_other_outputs_use_is_not_told() {
         assert_eq!(told.contains("did not become stable"), n_warnings > 0, "{told}");
     }
 }
+
+#[test]
+fn files_of_an_earlier_bake_go_if_there_are_no_values_for_them() {
+    let graph = file(
+        "bake-stale.mill",
+        "input xs: list<f32> = [1, 2]\nx = list.get(xs, convert.to_i32(context.tick()))\n\
+         output e: f32 = x\noutput m: image = image.from_field(color(x, 0, 0))\n",
+    );
+    let folder = folder("bake-stale");
+    let saves = "--save frames.csv --save n.npy --save x.gif --save x.####.png --save q.####.json";
+    let saves: Vec<&str> = saves.split(' ').collect();
+    let bake = |frames: &str, more: &[&str]| {
+        let size = ["--frames", frames, "--size", "4x4", "--sheet"];
+        report(&[&[&*graph], &size[..], &saves, more].concat(), &folder)
+    };
+    let done = bake("0..1", &[]);
+    assert_eq!((&done["ran"], &done["removed"]), (&2.into(), &json!([])));
+    // Nothing has a value now.
+    let failed = bake("0..1", &["--in", "xs=[]"]);
+    let all = ["x.0000.png", "q.0000.json", "x.0001.png", "q.0001.json"];
+    let all = [&all[..], &["frames.csv", "n.npy", "x.gif", "sheet.png"]].concat();
+    assert_eq!((&failed["failed"], &failed["removed"]), (&2.into(), &json!(all)), "{failed}");
+    let messages = failed["failures"].to_string();
+    assert!(messages.contains("would have no rows"), "{messages}");
+    let left: Vec<String> = files(&folder).into_keys().collect();
+    assert!(all.iter().all(|name| !left.iter().any(|it| it == name)), "{left:?}");
+    let header = std::fs::read_to_string(folder.join("manifest.jsonl")).expect("it is there");
+    let header: Json = serde_json::from_str(header.lines().next().unwrap_or("")).expect("JSON");
+    assert_eq!(header["removed"], json!(all));
+    assert!(lines(&folder).iter().all(|line| line["files"] == json!([])));
+    // They come back with values.
+    assert_eq!(bake("0..1", &[])["failed"], 0);
+    let told = seen(&["bake", &graph, "--frames", "5..6", "-o", &text(&folder), "--out", "e"]);
+    assert!(told.contains("frames.csv, which had values of an earlier bake"), "{told}");
+    // The frame is told, and not its place among those that are computed together.
+    assert!(told.contains("error: x: index 5 is outside a list of 2\n"), "{told}");
+}
