@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use millstream::evaluate::Need;
 use millstream::session::Session;
-use millstream::{Engine, Feature, Footprint, Given, Limits, RequestAxis, Type};
+use millstream::{Engine, Feature, Footprint, Given, Limits, Request, RequestAxis, Type};
 use millstream_io::Budget;
 
 use crate::document::{compile, read};
@@ -209,7 +209,7 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
             let mut session = Session::new(engine, program.document().clone());
             let given = features(
                 &program,
-                &args.features,
+                (&Request::new(), &args.features),
                 ViewFlag::size(args.size.as_ref()),
                 limits,
                 &until,

@@ -199,7 +199,7 @@ fn run(
     program: Program,
     limits: Limits,
 ) -> Result<(Explanation, Exit), Stop> {
-    let (program, outputs) = if args.given.asks_for_pixels(&program) {
+    let (program, outputs) = if args.given.asks_for_pixels(&program, &args.outputs) {
         let (program, output) = program_of_picture(engine, source, program, (&args.outputs, None))?;
         (program, vec![output])
     } else {
@@ -213,7 +213,7 @@ fn run(
         Error::Eval(error) => refused(&error),
         Error::Document(_) => shown(source, error),
     })?;
-    report_failures(&answer, &args.given.coordinates(program.plan()));
+    report_failures(&answer, &args.given.coordinates(program.plan(), &request));
     unsettled::report(&program);
     let exit = if answer.failures.is_empty() { Exit::Done } else { Exit::Failed };
     Ok((explanation, exit))

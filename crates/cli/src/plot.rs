@@ -6,6 +6,7 @@ mod over;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use millstream::diagnostics::counted;
 use millstream::evaluate::Data;
 use millstream::values::{Image, Type, ValueType};
 use millstream::{Answer, Mask, Program, Request};
@@ -161,10 +162,11 @@ fn nothing(answer: &Answer) -> Stop {
         ty.lanes().is_some_and(|(_, n)| n <= 4)
     });
     let has_images = answer.outputs.iter().any(|output| output.ty == Type::of::<Image>());
+    if has_images {
+        return several_images(answer);
+    }
     let (text, help) = if answer.outputs.is_empty() {
         ("the document has no outputs", "declare an output and plot that")
-    } else if has_images {
-        ("there is more than one image, or none", "ask for one moment, one view and one element")
     } else if has_numbers {
         ("no output holds a finite number", "only finite numbers can be plotted")
     } else {
@@ -174,6 +176,27 @@ fn nothing(answer: &Answer) -> Stop {
         )
     };
     Stop::new(Exit::Failed, format!("there is nothing to plot: {text}"), Some(help.into()))
+}
+
+/// The error for image outputs none of which is a single image.
+fn several_images(answer: &Answer) -> Stop {
+    let images = answer.outputs.iter().filter(|output| output.ty == Type::of::<Image>());
+    let counted = images.map(|output| {
+        let data = output.value.as_ref().map(|series| &series.data);
+        let n = data.map_or(0, |data| match data {
+            Data::One(_) => 1,
+            Data::Many(column) => column.len(),
+        });
+        format!("{} of `{}`", counted(n as u64, "image"), visible(&output.name))
+    });
+    let counted: Vec<String> = counted.collect();
+    let text = format!(
+        "there is nothing to plot: a plot shows one image of an output, but there are {}",
+        counted.join(" and ")
+    );
+    let help = "ask for one moment, one view and one element, or choose other outputs with --out \
+                NAME; --save writes several images";
+    Stop::new(Exit::Usage, text, Some(help.into()))
 }
 
 /// A name with its unit.

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
 use millstream::evaluate::Need;
-use millstream::values::{Image, ValueType};
+use millstream::values::{Image, Type, ValueType};
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestAxis,
     RequestError, Value,
@@ -109,13 +109,21 @@ impl RequestArgs {
         }
     }
 
-    /// Whether the request has a view but no position, and nodes read the position: then they are
-    /// evaluated at the pixels of the view.
-    pub(crate) fn asks_for_pixels(&self, program: &Program) -> bool {
-        let reads = |need: &&Need| need.level == 0 && need.feature == Feature::Position;
+    /// Whether the request has a view but no position, and these outputs, all if none is named, read
+    /// the position: then they are evaluated at the pixels of the view. An image that is given has a
+    /// view.
+    pub(crate) fn asks_for_pixels(&self, program: &Program, outputs: &[String]) -> bool {
         let is_given = self.features.iter().any(|text| text.starts_with("position="));
+        let of_image = |text: &String| {
+            let name = text.split_once('=').map_or("", |(name, _)| name);
+            let mut inputs = program.inputs().iter();
+            inputs.any(|input| *input.name == *name && input.ty == Type::of::<Image>())
+        };
         let has_view = self.size.is_some() || !self.views.is_empty();
-        has_view && !is_given && program.needs().any(|need| reads(&need))
+        (has_view || self.inputs.iter().any(of_image))
+            && !is_given
+            && needs_of(program, &requested(outputs))
+                .any(|need| need.level == 0 && need.feature == Feature::Position)
     }
 
     /// The flag that asks for elements, if there is one.
@@ -127,20 +135,20 @@ impl RequestArgs {
         }
     }
 
-    /// The meaning of the request's cells.
-    pub(crate) fn coordinates(&self, plan: &Plan) -> Coordinates {
+    /// The meaning of the cells of a request of these flags.
+    pub(crate) fn coordinates(&self, plan: &Plan, request: &Request) -> Coordinates {
         let views = self.views.iter().map(|view| view.name.clone()).collect();
         let frame = match &self.frame {
             Some(FrameNumbers::One(frame)) => Some(*frame),
             Some(FrameNumbers::Many(_)) | None => None,
         };
-        Coordinates { moments: self.moments(plan), views, frame, only: self.only.clone() }
+        Coordinates { moments: self.moments(plan, request), views, frame, only: self.only.clone() }
     }
 
-    /// The moments of the time axis, if there is one. Documents with state have frames only.
-    fn moments(&self, plan: &Plan) -> Option<Moments> {
+    /// The moments of the time axis, if there is one. Outputs that depend on state have frames only.
+    fn moments(&self, plan: &Plan, request: &Request) -> Option<Moments> {
         let fps = plan.fps;
-        if let (Some(Times::Many(times)), true) = (&self.time, plan.has_states())
+        if let (Some(Times::Many(times)), true) = (&self.time, request.reads_state(plan))
             && let Some(request) = Request::new().times(times.clone()).on_frames(fps)
             && let Some((frames, _)) = request.asked_frames()
         {
@@ -267,18 +275,19 @@ impl RequestArgs {
             all.push((at.name, given));
         }
         // State must not differ along an axis of views, so a single view is none.
-        let is_axis = self.views.len() != 1 || !program.plan().has_states();
+        let is_axis = self.views.len() != 1 || !request.reads_state(program.plan());
         let by_view = by_view.given(program, &mut all, &self.views, is_axis)?;
         let has_own = !by_view.is_empty();
         for (name, given) in all.into_iter().chain(by_view) {
             request = request.given(name, given);
         }
         let view = self.view(has_own, is_axis);
-        for (feature, given) in features(program, &self.features, view, &limits, until)? {
+        let parts = (&request, &self.features[..]);
+        for (feature, given) in features(program, parts, view, &limits, until)? {
             request = request.feature(feature, given);
         }
         // Without --size, a graph that changes a picture produces one of the same size.
-        let reads_view = program.plan().needs.iter().any(|it| it.feature == Feature::Footprint);
+        let reads_view = reads_view(program, &request);
         if let Some(view) = view_of_image
             && reads_view
             && request.of_feature(&Feature::Footprint).is_none()
@@ -340,10 +349,27 @@ impl ViewFlag {
     }
 }
 
-/// The context features from flags, and those that the command line itself provides.
+/// The request for these outputs, for all if there are none.
+pub(crate) fn requested(outputs: &[String]) -> Request {
+    outputs.iter().fold(Request::new(), |request, name| request.output(name))
+}
+
+/// The needs of the outputs of a request.
+fn needs_of<'p>(program: &'p Program, request: &Request) -> impl Iterator<Item = &'p Need> {
+    let plan = program.plan();
+    plan.needs.of(request.needs_in(plan))
+}
+
+/// Whether the outputs of a request read the view.
+pub(crate) fn reads_view(program: &Program, request: &Request) -> bool {
+    needs_of(program, request).any(|need| need.feature == Feature::Footprint)
+}
+
+/// The context features from flags, and those that the command line itself provides, for the outputs
+/// of a request.
 pub(crate) fn features(
     program: &Program,
-    flags: &[String],
+    (request, flags): (&Request, &[String]),
     view: ViewFlag,
     limits: &Limits,
     until: &Budget,
@@ -371,11 +397,10 @@ pub(crate) fn features(
         };
         features.push((feature.clone(), given(at, feature.ty(), limits, until)?));
     }
-    let is_read = needs.iter().any(|need| need.feature == Feature::Footprint);
     match view {
         ViewFlag::None => {}
-        ViewFlag::View(_) if !is_read => {
-            return Err(unread_view(program, &features));
+        ViewFlag::View(_) if !reads_view(program, request) => {
+            return Err(unread_view(program, request, &features));
         }
         ViewFlag::View(given) | ViewFlag::ViewIfRead(given) => {
             features.push((Feature::Footprint, given));
@@ -390,19 +415,19 @@ pub(crate) fn features(
 }
 
 /// Refuses a view that no node reads. In a picture, a view has a position and an index for each pixel.
-fn unread_view(program: &Program, features: &[(Feature, Given)]) -> Stop {
+fn unread_view(program: &Program, request: &Request, features: &[(Feature, Given)]) -> Stop {
     let of_pixels = [
         (Feature::Position, "position", "one position: --feature position=[0,0,0]"),
         (Feature::Index, "index", "a number of elements: --count 100"),
     ];
     let is_missing = |feature: &Feature| {
         let reads = |need: &Need| need.level == 0 && need.feature == *feature;
-        !features.iter().any(|(given, _)| given == feature) && program.needs().any(reads)
+        !features.iter().any(|(given, _)| given == feature) && needs_of(program, request).any(reads)
     };
     let read: Vec<_> = of_pixels.iter().filter(|(feature, ..)| is_missing(feature)).collect();
     let (text, help) = if read.is_empty() {
         (
-            "the view has no effect because no node reads the footprint".to_owned(),
+            "the view has no effect because the outputs do not read the footprint".to_owned(),
             "leave out --size and --view".to_owned(),
         )
     } else {

@@ -173,7 +173,7 @@ pub(crate) fn once(
     let program = if draws { with_fields(args, &engine, &text, program)? } else { program };
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
-    let at = args.given.coordinates(program.plan());
+    let at = args.given.coordinates(program.plan(), &request);
     if let Some(target) = &target {
         check_columns(args, target, &program, (&request, &at))?;
     }
@@ -249,7 +249,7 @@ fn with_fields(
     text: &Text,
     program: Program,
 ) -> Result<Program, Stop> {
-    if !args.given.asks_for_pixels(&program) {
+    if !args.given.asks_for_pixels(&program, &args.outputs) {
         return Ok(program);
     }
     program_of_fields(engine, text, program, (&args.outputs, args.given.flag_of_elements()))
@@ -268,7 +268,7 @@ fn save_picture(
     (target, output): (&PictureTarget, &str),
     mut phases: Phases,
 ) -> Result<Exit, Stop> {
-    let at = args.given.coordinates(program.plan());
+    let at = args.given.coordinates(program.plan(), &request);
     let is_one = !at.has_outer_axes() && args.given.count.is_none() && !args.stats && !args.watch;
     if is_one {
         let output = (output, at.number(0));
@@ -390,7 +390,7 @@ fn in_blocks(
         && !args.watch
         && args.plot.plot.is_none()
         && args.format == Format::Text
-        && !args.given.coordinates(plan).has_outer_axes()
+        && !args.given.coordinates(plan, &Request::new()).has_outer_axes()
         && !args.given.features.iter().any(|text| text.contains("=@"));
     if !is_plain || !program.is_local(&outputs) {
         return Ok(None);

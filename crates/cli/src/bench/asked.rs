@@ -79,9 +79,8 @@ impl Asked {
                 }
             }
         }
-        for (feature, given) in
-            features(program, &args.features, ViewFlag::size(args.size.as_ref()), &limits, &until)?
-        {
+        let view = ViewFlag::size(args.size.as_ref());
+        for (feature, given) in features(program, (&base, &args.features), view, &limits, &until)? {
             base = base.feature(feature, given);
         }
         let (time, frame) = (args.time.clone(), args.frame.clone());

@@ -184,6 +184,26 @@ fn fields_and_images_are_heat_maps_over_the_scene() {
     let timed =
         file("plot_timed.mill", "p = context.position()\noutput z: f32 = p.x + context.time()\n");
     let moments = [&*timed, "--time", "0..1:0.5"];
-    let (told, _) = drawn("field.svg", &[&moments[..], &size].concat());
-    assert!(told.contains("there is more than one image"), "{told}");
+    let path = new_file("several.svg").display().to_string();
+    let told = seen(&[&["run", "--plot", &path][..], &moments, &size].concat());
+    assert!(told.starts_with("exit code 2\n"), "{told}");
+    assert!(told.contains("but there are 3 images of `z`") && told.contains("--out"), "{told}");
+}
+
+#[test]
+fn a_plot_has_the_view_of_the_image_that_is_given() {
+    let photo = new_file("plot_photo.png").display().to_string();
+    let sea = file(
+        "plot_sea.mill",
+        "p = context.position()\noutput sea: image = image.from_field(color(p.x, 0, 1))\n",
+    );
+    let saved = seen(&["run", &sea, "--size", "6x5", "--save", &photo]);
+    assert!(saved.contains("saved 6x5 pixels"), "{saved}");
+    let graph = file(
+        "plot_tone.mill",
+        "input photo: image\noutput tone: color = image.sample(photo, context.position())\n",
+    );
+    let given = [&*graph, "--in", &format!("photo=@{photo}")];
+    let (told, _) = drawn("tone.svg", &given);
+    assert!(told.contains("heat map of tone.r over x and y"), "{told}");
 }

@@ -110,3 +110,33 @@ fn wrong_views_are_refused() {
     refused(&["--view", "a=0x3"], "write the width and the height");
     refused(&["--view", "a=9999999999x3"], "too large: write at most 2147483647 pixels");
 }
+
+#[test]
+fn only_the_requested_outputs_decide_whether_a_view_has_an_effect() {
+    let graph = file(
+        "views_asked.mill",
+        "size = footprint.pixel_size(context.footprint())\n\
+         output z: f32 = size * 2\noutput n: f32 = 3\n\
+         output p: vec3 = context.position()\n\
+         output s: f32 = state.delay(size)\n",
+    );
+    let run = |out: &str, more: &[&str]| {
+        let args = ["run", &*graph, "--out", out, "--size", "4x3*0.5"];
+        seen(&[&args[..], more].concat())
+    };
+    assert_eq!(run("z", &[]), "z = 1.0\n");
+    let refused = run("n", &[]);
+    assert!(refused.contains("the outputs do not read the footprint"), "{refused}");
+    let refused = run("p", &[]);
+    assert!(refused.contains("the outputs depend on the position"), "{refused}");
+    // Through state, and for a plot.
+    assert_eq!(run("s", &["--frame", "3"]), "s = 0.5\n");
+    let path = new_file("views_asked.svg").display().to_string();
+    let drawn = run("z", &["--plot", &path]);
+    assert!(drawn.contains("single values of z"), "{drawn}");
+    // State that is not requested may differ by view.
+    let views = ["--view", "a=4x3", "--view", "b=4x3*0.5", "--frame", "3"];
+    let run = |out: &str| seen(&[&["run", &*graph, "--out", out][..], &views].concat());
+    assert!(run("z").contains("b  1.0"), "{}", run("z"));
+    assert!(run("s").contains("differs from view to view"), "{}", run("s"));
+}
