@@ -231,6 +231,11 @@ impl<'a> Keys<'a> {
         Arc::clone(trace)
     }
 
+    /// The key of the steps above a result.
+    pub(crate) fn structure(&mut self, source: StepSource) -> Key {
+        self.trace(source, 0).structure
+    }
+
     /// The key of a result at a frame; `None` if it cannot be stored.
     pub(crate) fn key(&mut self, source: StepSource, position: usize) -> Option<Key> {
         let trace = self.trace(source, position);

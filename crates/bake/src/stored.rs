@@ -73,6 +73,8 @@ pub(crate) struct Named {
     pub(crate) path: Arc<str>,
     /// The variables in the order in which they are stored; none if the node is inside scopes.
     pub(crate) variables: Vec<Arc<str>>,
+    /// The results that are stored with the variables if they can be.
+    pub(crate) beside: Vec<Arc<str>>,
     /// The columns of its table, of a node inside scopes.
     pub(crate) columns: Vec<Arc<str>>,
 }
@@ -95,6 +97,13 @@ pub(crate) fn state_bytes(
         }
     }
     if !named.variables.is_empty() {
+        for result in &named.beside {
+            let mut bytes = Vec::new();
+            let known = states.values.iter().find(|(name, _)| name == result);
+            let is_there = known.is_some_and(|(_, data)| codec::data(data, &mut bytes));
+            codec::number(is_there.into(), &mut out);
+            out.extend(bytes.into_iter().filter(|_| is_there));
+        }
         return Some(out);
     }
     let table = states.tables.iter().find(|(known, _)| *known == named.path);
@@ -127,6 +136,11 @@ pub(crate) fn read_state(
     states.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
     for variable in &named.variables {
         states.values.push((Arc::clone(variable), from.data()?));
+    }
+    for result in &named.beside {
+        if from.number()? > 0 {
+            states.values.push((Arc::clone(result), from.data()?));
+        }
     }
     if named.variables.is_empty() && from.number()? > 0 {
         let table = read_table(&mut from, &named.columns)?;

@@ -72,6 +72,9 @@ inputs and context: after a change to the document, an input or the frames, only
 depend on the change are recomputed. DIR/manifest.jsonl records for each frame its key, its files, \
 the time it took, and whether it ran or was reused.";
 
+/// The number of removed files that are reported individually.
+const MAX_REMOVED: usize = 5;
+
 /// The default size of the cache.
 const CACHE_BYTES: u64 = 8 << 30;
 
@@ -372,8 +375,12 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
     for file in files {
         eprint(&format!("saved {}\n", path(file)));
     }
-    for file in removed {
+    for file in removed.iter().take(MAX_REMOVED) {
         eprint(&format!("removed {}, which had values of an earlier bake\n", path(file)));
+    }
+    if removed.len() > MAX_REMOVED {
+        let n = removed.len() - MAX_REMOVED;
+        eprint(&format!("removed {} more of an earlier bake\n", counted(n as u64, "file")));
     }
     Ok(())
 }

@@ -427,7 +427,7 @@ fn unread_view(program: &Program, request: &Request, features: &[(Feature, Given
     let read: Vec<_> = of_pixels.iter().filter(|(feature, ..)| is_missing(feature)).collect();
     let (text, help) = if read.is_empty() {
         (
-            "the view has no effect because the outputs do not read the footprint".to_owned(),
+            "the view has no effect because no requested output reads the footprint".to_owned(),
             "leave out --size and --view".to_owned(),
         )
     } else {

@@ -111,9 +111,15 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// If the request does not fit, or the outputs depend on something that is not arithmetic on
-    /// numbers; the error names the node.
+    /// If the request does not fit, or the outputs depend on state or on something else that is not
+    /// arithmetic on numbers; the error names the node.
     pub fn prepare(&self, request: &Request) -> Result<PreparedProgram, PrepareError> {
+        let (reads, depends) = request.state_reads(&self.plan);
+        let mut nodes = reads.nodes.iter().zip(&depends);
+        if let Some((node, _)) = nodes.find(|(_, depends)| **depends) {
+            let (place, why) = (format!("`{}`", node.path), "keeps state from tick to tick");
+            return Err(PrepareError::NotNumbers { place, why });
+        }
         Chunked::new().prepare(&self.plan, request).map(PreparedProgram::new)
     }
 

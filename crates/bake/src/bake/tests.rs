@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use millstream::{Engine, NodeDef, Program};
-use millstream_base::Feature;
 use millstream_base::same::Same as _;
+use millstream_base::{Feature, Footprint};
 use millstream_ir::answer::{Answer, Evaluator, NodeFailure};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Given, Request, RequestAxis};

@@ -4,7 +4,8 @@
 //! stored as often as storing costs only a small part of the time. A bake starts at the last stored
 //! state before the first missing frame, and skips ticks before later ones where it can. Where the
 //! state after a frame is stored too, by an earlier bake or by that of another view, the outputs of
-//! the frame are computed from it.
+//! the frame are computed from it. Therefore the other results of the steps that compute the state,
+//! such as the sum before the tick, are stored with it.
 //!
 //! A node whose next state fails keeps its state. What depends on it from then on is not stored, so
 //! that each bake finds and tells the failure again.
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use millstream::twice::Unsettled;
 use millstream_ir::NodeFailure;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
-use millstream_ir::plan::{Plan, StepId, StepSource};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_failures::withhold;
 use millstream_ir::state_reads::StateReads;
@@ -37,6 +38,8 @@ struct Ticks<'t, 'r, 'p> {
     states: States,
     /// Whether the state of each node is played.
     kept: Vec<bool>,
+    /// The results that are stored with the state of nodes.
+    beside: Vec<Beside>,
     /// For each node the repeats that its state depends on and that did not settle.
     unsettled: Vec<Vec<Unsettled>>,
     /// The failures of the next state of nodes.
@@ -64,6 +67,7 @@ pub(crate) fn run<E>(
         look_up,
         states: States::new(),
         kept: vec![false; n_nodes],
+        beside: Vec::new(),
         unsettled: vec![Vec::new(); n_nodes],
         failed: Failed::new(n_nodes),
         next: 0,
@@ -90,9 +94,12 @@ impl Ticks<'_, '_, '_> {
     ) -> Result<usize, BakeError<E>> {
         let plan = self.look_up.plan();
         let request = self.look_up.bake.request().clone().frame(plan.start_frame);
-        let mut parts = Parts::new(evaluator, plan, &request, Varying::Ticks);
+        self.beside = self.beside();
+        let published = self.beside.iter().map(|it| (it.source, Arc::clone(&it.name)));
+        let published = plan.spliced(&[], &published.collect::<Vec<_>>());
+        let mut parts = Parts::new(evaluator, &published, &request, Varying::Ticks);
         let after = if self.has_earlier {
-            After::new(plan, &self.look_up.keys.reads, &self.kept)
+            After::new(plan, (&self.look_up.keys.reads, &self.beside), &self.kept)
         } else {
             None
         };
@@ -143,6 +150,41 @@ impl Ticks<'_, '_, '_> {
             each(part.expect("all outputs were computed or read")).map_err(BakeError::Caller)?;
         }
         Ok(n)
+    }
+
+    /// The results beside the next state of nodes that are played, in an order that does not depend
+    /// on names; none if a node is inside scopes.
+    fn beside(&mut self) -> Vec<Beside> {
+        let mut all = Vec::new();
+        if self.look_up.keys.reads.is_inside(&self.kept) {
+            return all;
+        }
+        let plan = self.look_up.plan();
+        for node in self.nodes() {
+            let reads = &self.look_up.keys.reads;
+            let next = reads.values_of(&reads.nodes[node]).map(|(_, source)| source);
+            let next: Vec<StepSource> = next.collect();
+            let path = Arc::clone(&reads.nodes[node].path);
+            let mut keyed = Vec::new();
+            for (i, source) in next.iter().enumerate() {
+                let StepOp::Call(call) = plan.steps[source.step].op else { continue };
+                if next[..i].iter().any(|other| other.step == source.step) {
+                    continue;
+                }
+                for output in 0..plan.instances[call].outputs.len() as u32 {
+                    let source = StepSource { step: source.step, output };
+                    if !next.contains(&source) {
+                        keyed.push((self.look_up.keys.structure(source), source));
+                    }
+                }
+            }
+            keyed.sort_unstable_by_key(|(structure, _)| *structure);
+            for (i, (_, source)) in keyed.into_iter().enumerate() {
+                let name = format!("{path}.{MARK}{i}").into();
+                all.push(Beside { node, source, name });
+            }
+        }
+        all
     }
 
     /// Also plays the state that these outputs depend on. Returns whether it is more than before; then
@@ -255,7 +297,9 @@ impl Ticks<'_, '_, '_> {
         let names = variables.into_iter().map(|output| Arc::clone(&outputs[output].name));
         let keys = &self.look_up.keys;
         let (path, columns) = (Arc::clone(&keys.reads.nodes[node].path), keys.columns(node));
-        Named { path, variables: names.collect(), columns }
+        let beside = self.beside.iter().filter(|it| it.node == node);
+        let beside = beside.map(|it| Arc::clone(&it.name));
+        Named { path, variables: names.collect(), beside: beside.collect(), columns }
     }
 
     fn names_of(&self, outputs: &[usize]) -> Vec<String> {
@@ -322,6 +366,7 @@ impl Ticks<'_, '_, '_> {
         let all: Vec<usize> = (0..self.look_up.outputs().len()).filter(|_| is_inside).collect();
         let mut names = self.names_of(shown.unwrap_or(&all));
         names.extend(self.look_up.keys.reads.outputs_of(&self.kept));
+        names.extend(self.beside.iter().map(|it| it.name.to_string()));
         let mut answer = parts.evaluate(evaluator, self.asking(&names))?;
         withhold(plan, &mut answer);
         let marks = self.marks();
@@ -380,6 +425,14 @@ impl Ticks<'_, '_, '_> {
     }
 }
 
+/// A result of a step that also computes the next state of a node.
+struct Beside {
+    node: usize,
+    source: StepSource,
+    /// The name of a variable of the node, which no author can write.
+    name: Arc<str>,
+}
+
 /// The outputs of a plan, computed from the state after the tick.
 struct After {
     /// The plan in which that state is given.
@@ -391,20 +444,27 @@ struct After {
 impl After {
     /// The outputs of a plan that depend on the state of these nodes; `None` if one of these nodes is
     /// inside scopes, or there is none.
-    fn new(plan: &Plan, reads: &StateReads<'_>, kept: &[bool]) -> Option<Self> {
+    fn new(
+        plan: &Plan,
+        (reads, beside): (&StateReads<'_>, &[Beside]),
+        kept: &[bool],
+    ) -> Option<Self> {
         if reads.is_inside(kept) || !kept.contains(&true) {
             return None;
         }
         let mut given: Vec<(StepSource, Arc<str>)> = Vec::new();
         let mut names = Vec::new();
         let nodes = reads.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
-        for output in nodes.flat_map(|(node, _)| &node.outputs) {
+        let states = nodes.flat_map(|(node, _)| &node.outputs).map(|output| {
             let output = &plan.outputs[*output];
-            if given.iter().all(|(source, _)| *source != output.source) {
+            (&output.name, output.source)
+        });
+        for (state, source) in states.chain(beside.iter().map(|it| (&it.name, it.source))) {
+            if given.iter().all(|(known, _)| *known != source) {
                 // The dot marks it as state, which differs from tick to tick.
                 let name: Arc<str> = format!("{MARK}.{}", given.len()).into();
-                names.push((Arc::clone(&output.name), Arc::clone(&name)));
-                given.push((output.source, name));
+                names.push((Arc::clone(state), Arc::clone(&name)));
+                given.push((source, name));
             }
         }
         Some(Self { plan: plan.spliced(&given, &[]), names })

@@ -290,7 +290,7 @@ fn wrong_views_of_a_bake_are_reported() {
         expect![[r#"
         exit code 2
         stderr:
-        error: the view has no effect because the outputs do not read the footprint
+        error: the view has no effect because no requested output reads the footprint
           help: leave out --size and --view
     "#]],
     );

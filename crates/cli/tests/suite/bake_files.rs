@@ -292,7 +292,10 @@ fn values_that_are_the_same_at_each_pixel_are_rows() {
         let (names, told, _) = baked(&graph("bake-color.mill", color), saves);
         assert_eq!(names, "");
         assert!(told.starts_with("exit code 2\n"), "{told}");
-        assert!(told.contains("error: the view has no effect because no node reads"), "{told}");
+        assert!(
+            told.contains("error: the view has no effect because no requested output reads"),
+            "{told}"
+        );
     }
     // Whoever asks for a picture of one color gets it.
     let saved = baked(&graph("bake-color.mill", color), &["--save", "#.png"]);

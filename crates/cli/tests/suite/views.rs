@@ -126,7 +126,7 @@ fn only_the_requested_outputs_decide_whether_a_view_has_an_effect() {
     };
     assert_eq!(run("z", &[]), "z = 1.0\n");
     let refused = run("n", &[]);
-    assert!(refused.contains("the outputs do not read the footprint"), "{refused}");
+    assert!(refused.contains("no requested output reads the footprint"), "{refused}");
     let refused = run("p", &[]);
     assert!(refused.contains("the outputs depend on the position"), "{refused}");
     // Through state, and for a plot.

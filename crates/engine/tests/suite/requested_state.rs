@@ -61,6 +61,20 @@ fn an_output_that_is_not_requested_changes_no_state() {
 }
 
 #[test]
+fn outputs_without_state_can_be_prepared_beside_others() {
+    let program = load(&format!("{COUNTED}{IN_SCOPE}input x: f32 = 1\noutput y: f32 = x * 2\n"));
+    let mut prepared = program.prepare(&Request::new().output("y")).expect("it has no state");
+    let y = prepared.output::<f32>("y").expect("it is an output");
+    prepared.run();
+    assert_eq!(prepared.get(y), 2.0);
+    for program in [program, load(COUNTED)] {
+        let refused = program.prepare(&Request::new().output("o").frame(0));
+        let refused = refused.err().expect("it has state").to_string();
+        assert!(refused.contains("`d` keeps state"), "{refused}");
+    }
+}
+
+#[test]
 fn elements_go_on_from_their_state_whatever_else_reads_it() {
     let alone = "d = state.integrate(convert.to_f32(context.index()) + x)\ninput x: f32 = 0\n\
                  output o: f32 = control.switch(context.index() > 1 && context.tick() == 2, d, -1)\n";

@@ -215,3 +215,30 @@ fn state_that_depends_on_the_real_time_is_not_stored() {
         }
     }
 }
+
+#[test]
+fn state_that_does_not_depend_on_the_view_advances_once_for_several_views() {
+    let (engine, runs) = engine();
+    let store = Store::new("state-of-views");
+    // The sum before the tick and the next one are results of the same step.
+    let text = "sum = state.integrate(test.work(convert.to_f64(context.tick()), label: 1))\n\
+                size = convert.to_f64(footprint.pixel_size(context.footprint()))\n\
+                output y: f64 = sum * 24 * size\n";
+    let program = engine.load(text.as_bytes()).expect("it compiles");
+    for (size, n_runs) in [(1.0, Some((1, 4))), (0.5, None), (0.25, None)] {
+        let mut view = Footprint::of_size(4, 3);
+        (view.transform.0[0], view.transform.0[5]) = (size, size);
+        let request = Request::new().view(view);
+        let mut bake = Bake::new(program.plan(), request, vec![0, 1, 2, 3]).expect("it fits");
+        bake.gain = 0;
+        let mut found = Vec::new();
+        let done = bake.run(&mut store.open(), &mut Lazy, &mut |_, _| true, &mut |part| {
+            found.extend(part.answer.column::<f64>("y").expect("it has a value"));
+            Ok::<(), Infallible>(())
+        });
+        done.expect("it bakes");
+        let expected = [0.0, 1.0, 3.0, 6.0].map(|sum| sum * f64::from(size));
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
+        assert_eq!(taken(&runs).first().copied(), n_runs, "{size}");
+    }
+}
