@@ -312,7 +312,7 @@ fn pictures_are_keyed_by_the_values_that_change() {
         );
         engine.load(text.as_bytes()).expect("it compiles")
     };
-    let request = Request::new().view(millstream::Footprint::of_size(24, 16));
+    let request = Request::new().view(Footprint::of_size(24, 16));
     let n_reused = |program: &Program| {
         let mut bake = Bake::new(program.plan(), request.clone(), (0..4).collect()).expect("fits");
         bake.gain = 0;
