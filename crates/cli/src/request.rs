@@ -351,7 +351,7 @@ impl ViewFlag {
 
 /// The request for these outputs, for all if there are none.
 pub(crate) fn requested(outputs: &[String]) -> Request {
-    outputs.iter().fold(Request::new(), |request, name| request.output(name))
+    outputs.iter().fold(Request::new(), Request::output)
 }
 
 /// The needs of the outputs of a request.

@@ -68,9 +68,10 @@ fn outputs_without_state_can_be_prepared_beside_others() {
     prepared.run();
     assert_eq!(prepared.get(y), 2.0);
     for program in [program, load(COUNTED)] {
-        let refused = program.prepare(&Request::new().output("o").frame(0));
-        let refused = refused.err().expect("it has state").to_string();
-        assert!(refused.contains("`d` keeps state"), "{refused}");
+        let Err(refused) = program.prepare(&Request::new().output("o").frame(0)) else {
+            panic!("it has state");
+        };
+        assert!(refused.to_string().contains("`d` keeps state"), "{refused}");
     }
 }
 

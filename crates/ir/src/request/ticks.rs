@@ -75,11 +75,12 @@ impl Request {
         let name = |output: usize| plan.outputs[output].name.to_string();
         let asked =
             self.outputs.get_or_insert_with(|| outputs_without_state(plan).map(name).collect());
-        for output in callers.into_iter().chain(states).map(name) {
+        for output in callers.into_iter().map(name) {
             if !asked.contains(&output) {
                 asked.push(output);
             }
         }
+        asked.extend(states.into_iter().map(name));
         self
     }
 
