@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 
 pub use error::LoadError;
 pub use escapes::places_in;
+pub use words::Words;
 
 use crate::at::At;
 use crate::cursor::{Cursor, JsonKind};
@@ -26,7 +27,6 @@ use crate::model::{Document, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::upgrade::{NEWEST_TEXT, Origins, upgraded_format};
 use reader::Reader;
-use words::Words;
 
 pub use reader::name_problem;
 

@@ -2,7 +2,7 @@
 //! and of writing and formatting them.
 //!
 //! Run with `cargo bench -p millstream-text`. Both forms are measured in turn, and each number is
-//! the best of several rounds; words after `--` select shapes, and numbers sizes.
+//! the best of several rounds; words after `--` select shapes, and numbers replace the sizes.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -111,24 +111,25 @@ fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let (sizes, shapes): (Vec<String>, Vec<String>) =
         asked.into_iter().partition(|asked| asked.parse::<u64>().is_ok());
-    let is_asked =
-        |asked: &[String], word: &str| asked.is_empty() || asked.iter().any(|it| it == word);
+    let is_asked = |shape: &str| shapes.is_empty() || shapes.iter().any(|it| it == shape);
     let registry = millstream_nodes::registry();
     println!(
         "nanoseconds per node    read text  read JSON   text/JSON  write text write JSON  lay out"
     );
     for shape in SHAPES {
-        if !is_asked(&shapes, shape) {
+        if !is_asked(shape) {
             continue;
         }
         // A smoke run reads each text once.
         let is_smoke = std::env::args().any(|arg| arg == "--test");
-        let rounds = [(13, 20_000), (10_000, 50), (1_000_000, 3)];
-        for (n, n_rounds) in rounds.into_iter().take(if is_smoke { 1 } else { 3 }) {
-            if !is_asked(&sizes, &n.to_string()) {
-                continue;
-            }
-            let n_rounds = if is_smoke { 1 } else { n_rounds };
+        let given: Vec<u64> = sizes.iter().filter_map(|size| size.parse().ok()).collect();
+        let sizes = match &given[..] {
+            [] if is_smoke => &[13][..],
+            [] => &[13, 10_000, 1_000_000],
+            given => given,
+        };
+        for n in sizes.iter().copied() {
+            let n_rounds = if is_smoke { 1 } else { (500_000 / n).clamp(3, 20_000) as usize };
             let text = text(shape, n);
             let document = document(&text, &registry);
             let json = save(&document);

@@ -74,17 +74,17 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn of_group(
-        tree: &'a Tree<'a>,
-        group: u32,
-        opener: &'a Item<'a>,
-        around: Option<usize>,
-    ) -> Self {
+    /// The body of a group whose first line is this statement.
+    fn of_group(tree: &'a Tree<'a>, group: u32, opener: usize, around: Option<usize>) -> Self {
         let line = &tree.groups[group as usize];
+        // Those up to the first end, which is that of the group unless blocks are in it.
+        let inside = tree.items[opener + 1..].iter();
+        let n_items = inside.take_while(|item| !matches!(item.what, What::Close)).count();
+        let opener = &tree.items[opener];
         Self {
             group: &line.name,
             inputs: tree.inputs[at(&line.inputs)].iter().collect(),
-            items: Vec::new(),
+            items: Vec::with_capacity(n_items),
             outputs: &tree.outputs[at(&line.outputs)],
             opener: Some(opener),
             about: line.about.as_deref(),
@@ -105,7 +105,7 @@ pub(crate) fn lower<'a>(
         tree,
         text,
         vocabulary,
-        groups: groups(tree),
+        groups: groups(tree, vocabulary),
         value: Arc::from(VALUE),
         expression_text: Arc::from("text"),
         expression: Arc::clone(&vocabulary.known(EXPRESSION).name),
@@ -116,26 +116,26 @@ pub(crate) fn lower<'a>(
     let mut view = None;
     let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
     let mut seen = HashSet::new();
-    for item in &tree.items {
+    for (at, item) in tree.items.iter().enumerate() {
         head(item, &mut document, &mut seen, found);
         let inside = open.last().copied().unwrap_or_default();
         bodies[inside].span.end = bodies[inside].span.end.max(item.span.end);
         match &item.what {
             What::Input(input) => {
                 let line = &tree.inputs[*input as usize];
-                add_input(&mut document.inputs, line, item.is_broken, "", found);
+                add_input(&shared, &mut document.inputs, line, item.is_broken, "", found);
                 bodies[0].inputs.push(line);
             }
             What::View(text) => view = Some(&**text),
             What::Node { .. } | What::Output(_) => bodies[inside].items.push(item),
             What::Group(group) => {
                 open.push(bodies.len());
-                bodies.push(Body::of_group(tree, *group, item, None));
+                bodies.push(Body::of_group(tree, *group, at, None));
             }
             What::Block { group, .. } => {
                 bodies[inside].items.push(item);
                 open.push(bodies.len());
-                bodies.push(Body::of_group(tree, *group, item, Some(inside)));
+                bodies.push(Body::of_group(tree, *group, at, Some(inside)));
             }
             What::Close if open.len() > 1 => drop(open.pop()),
             _ => {}
@@ -233,11 +233,14 @@ pub(crate) fn check_name(
 }
 
 /// The groups and used documents that calls can name.
-fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
+fn groups<'a>(tree: &'a Tree<'a>, vocabulary: &Vocabulary<'_>) -> Groups<'a> {
     let mut groups = Groups::default();
+    groups.own.reserve(tree.groups.len());
     for line in &tree.groups {
-        let inputs = tree.inputs[at(&line.inputs)].iter().map(|input| Arc::from(&*input.name));
-        let outputs = tree.outputs[at(&line.outputs)].iter().map(|output| Arc::from(&*output.name));
+        let inputs = &tree.inputs[at(&line.inputs)];
+        let inputs = inputs.iter().map(|input| vocabulary.share(&input.name));
+        let outputs = &tree.outputs[at(&line.outputs)];
+        let outputs = outputs.iter().map(|output| vocabulary.share(&output.name));
         let (inputs, outputs) = (inputs.collect(), outputs.collect());
         let sockets = Sockets { inputs, outputs, is_block: line.is_block };
         groups.own.entry(&line.name).or_insert(sockets);
@@ -260,7 +263,7 @@ fn make_group<'a>(
     let Body { group: name, inputs, opener, about, span, .. } = &bodies[at];
     let mut def = GroupDef { about: about.map(Arc::from), ..GroupDef::default() };
     for input in inputs {
-        add_input(&mut def.inputs, input, false, name, found);
+        add_input(shared, &mut def.inputs, input, false, name, found);
     }
     (def.nodes, def.outputs) = Maker::made(shared, bodies, at, found);
     let spot = Spot::new(*span);
@@ -275,6 +278,7 @@ fn make_group<'a>(
 }
 
 fn add_input(
+    Shared { vocabulary, .. }: &Shared<'_>,
     inputs: &mut Named<InputDef>,
     line: &InputLine<'_>,
     is_broken: bool,
@@ -287,7 +291,7 @@ fn add_input(
         return;
     }
     let shared = |text: &Option<crate::tree::Word<'_>>| text.as_deref().map(Arc::from);
-    let mut def = InputDef::new(&*line.ty);
+    let mut def = InputDef::new(vocabulary.share(&line.ty));
     let spot = Spot::new(line.span);
     def.spot = if is_broken { spot.unreadable() } else { spot };
     def.default = line.default.as_ref().and_then(|text| {
@@ -303,5 +307,5 @@ fn add_input(
     });
     (def.min, def.max, def.step) = (line.min, line.max, line.step);
     (def.about, def.unit) = (shared(&line.about), shared(&line.unit));
-    inputs.insert(Arc::from(&*line.name), def);
+    inputs.insert(vocabulary.share(&line.name), def);
 }

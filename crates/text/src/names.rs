@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use millstream_document::Fields;
+use millstream_document::load::Words;
 use millstream_document::model::Setting;
 use millstream_node::interface::CALL;
 use millstream_node::{NodeDef, Registry, Settings, Zone};
 use rustc_hash::{FxHashSet, FxHasher};
 
-use crate::name;
+use crate::name::{self, is_same_word};
 use crate::tree::{Arg, ArgTo, Call, CallWord, Tree};
 
 /// The node type that computes formulas.
@@ -30,14 +31,27 @@ pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
     /// The words that cannot be letters of formulas.
     reserved: Option<&'r FxHashSet<&'static str>>,
-    /// The node types that were looked up, by their names.
-    known: RefCell<HashMap<Box<str>, Rc<Known>>>,
-    /// Some of the last look-ups, by the hash of the word.
-    recent: RefCell<[Option<Rc<Known>>; N_RECENT]>,
+    /// The node types that were looked up.
+    known: RefCell<KnownTypes>,
+    /// Names of types, sockets and outputs.
+    words: RefCell<Words>,
 }
 
-/// The number of node types that are found without a search.
-const N_RECENT: usize = 32;
+/// The node types that were looked up.
+struct KnownTypes {
+    all: Vec<Rc<Known>>,
+    /// Their positions by name.
+    by_name: HashMap<Arc<str>, u32>,
+    /// The positions of some of the last look-ups, by the hash of the word.
+    recent: [u32; N_RECENT],
+}
+
+/// The number of shared words.
+const N_WORDS: usize = 128;
+
+/// The number of node types that are found without a search; few of those that a document uses
+/// share a place.
+const N_RECENT: usize = 256;
 
 /// A node type without settings, or the name of one that the registry lacks.
 pub(crate) struct Known {
@@ -56,14 +70,33 @@ pub(crate) struct Sockets {
     pub(crate) is_block: bool,
 }
 
+impl Sockets {
+    /// The position of an input, which is searched from where it is expected.
+    pub(crate) fn input(&self, name: &str, expected: usize) -> Option<usize> {
+        let n = self.inputs.len();
+        (expected..n)
+            .chain(0..expected.min(n))
+            .find(|i| is_same_word(self.inputs[*i].as_bytes(), name.as_bytes()))
+    }
+}
+
 impl<'r> Vocabulary<'r> {
     pub(crate) fn new(registry: &'r Registry) -> Self {
         Self {
             registry,
             reserved: registry.get(EXPRESSION).map(|def| &def.reserved),
-            known: RefCell::default(),
-            recent: RefCell::default(),
+            known: RefCell::new(KnownTypes {
+                all: Vec::new(),
+                by_name: HashMap::new(),
+                recent: [u32::MAX; N_RECENT],
+            }),
+            words: RefCell::new(Words::new(N_WORDS)),
         }
+    }
+
+    /// A word that is likely to repeat in a document.
+    pub(crate) fn share(&self, word: &str) -> Arc<str> {
+        self.words.borrow_mut().share(word)
     }
 
     /// Whether a word cannot be a letter of a formula.
@@ -86,30 +119,23 @@ impl<'r> Vocabulary<'r> {
     /// The node type whose name consists of a family and a word.
     fn found(&self, family: &str, word: &str) -> Rc<Known> {
         let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word) as usize;
-        let mut recent = self.recent.borrow_mut();
-        let slot = &mut recent[hash % N_RECENT];
-        // Byte by byte: calling `memcmp` takes longer than comparing a word, and where the bytes
-        // after it are in a page that was never touched, ten times as long.
-        let is_word =
-            |it: &str| it.len() == word.len() && it.bytes().zip(word.bytes()).all(|(a, b)| a == b);
-        let is_it = |known: &&Rc<Known>| known.name.strip_prefix(family).is_some_and(is_word);
-        if let Some(known) = slot.as_ref().filter(is_it) {
+        let KnownTypes { all, by_name, recent } = &mut *self.known.borrow_mut();
+        let place = &mut recent[hash % N_RECENT];
+        if let Some(known) = all.get(*place as usize)
+            && is_joined(&known.name, family, word)
+        {
             return Rc::clone(known);
         }
         let name = [family, word].concat();
-        let mut all = self.known.borrow_mut();
-        let known = match all.get(&*name) {
-            Some(known) => Rc::clone(known),
-            None => {
-                let def = self.registry.get(&name).map(Arc::clone);
-                let known =
-                    Rc::new(Known { name: Arc::from(&*name), def, sockets: OnceCell::new() });
-                all.insert(name.into(), Rc::clone(&known));
-                known
-            }
-        };
-        *slot = Some(Rc::clone(&known));
-        known
+        *place = by_name.get(&*name).copied().unwrap_or_else(|| {
+            let def = self.registry.get(&name).map(Arc::clone);
+            let name: Arc<str> = Arc::from(name);
+            let at = all.len() as u32;
+            all.push(Rc::new(Known { name: Arc::clone(&name), def, sockets: OnceCell::new() }));
+            by_name.insert(name, at);
+            at
+        });
+        Rc::clone(&all[*place as usize])
     }
 
     /// The sockets of a node type without settings; `None` if the registry lacks it, or it needs
@@ -212,6 +238,7 @@ impl Groups<'_> {
         vocabulary: &Vocabulary<'_>,
     ) -> Callee<'c> {
         let name: &str = &call.name;
+        let has = |sign: u8| name.bytes().any(|byte| byte == sign);
         match call.word {
             CallWord::Zone(zone) => return Callee::Zone(zone, name),
             CallWord::Closure => return Callee::Closure(name),
@@ -220,10 +247,10 @@ impl Groups<'_> {
             CallWord::None => {}
         }
         let is_own = self.own.get(name).is_some_and(|sockets| !sockets.is_block);
-        if name.contains('/') || is_own || self.aliases.contains(name) {
+        if is_own || has(b'/') || self.aliases.contains(name) {
             return Callee::Group(name);
         }
-        if name.contains('.') || name == CALL {
+        if has(b'.') || name == CALL {
             return Callee::Type(vocabulary.known(name));
         }
         match vocabulary.short(name) {
@@ -269,6 +296,14 @@ impl Groups<'_> {
             Callee::Group(_) | Callee::Zone(..) | Callee::Closure(_) => false,
         }
     }
+}
+
+/// Whether a name consists of a family and a word.
+fn is_joined(name: &str, family: &str, word: &str) -> bool {
+    let split = name.as_bytes().split_at_checked(family.len());
+    split.is_some_and(|(start, rest)| {
+        is_same_word(rest, word.as_bytes()) && is_same_word(start, family.as_bytes())
+    })
 }
 
 /// Whether a call has only arguments, as calls in formulas do.

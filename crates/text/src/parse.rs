@@ -202,10 +202,17 @@ impl<'t> Parser<'t> {
                 _ => problem,
             });
         }
+        self.name_before(self.token.end)
+    }
+
+    /// The name that is the next token, and moves to the first token from a place on; only blanks
+    /// and a sign are before it.
+    fn name_before(&mut self, place: usize) -> Result<Word<'t>, Problem> {
         let name = match self.token.kind {
             Kind::Name => Cow::Borrowed(self.word()),
             _ => name::read_quoted(self.text, self.token.start)?.0,
         };
+        (self.lexer.at, self.token.end) = (place, place);
         self.advance()?;
         Ok(name)
     }

@@ -302,13 +302,17 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// If its node or output cannot have its name.
-    pub(crate) fn check_link(&self, target: &Target, span: Span) -> Result<(), Problem> {
+    pub(crate) fn check_link(
+        &self,
+        target: &Target,
+        value: &Arc<str>,
+        span: Span,
+    ) -> Result<(), Problem> {
         let Target::Link(node, output) = target else { return Ok(()) };
-        let names = [("a node", node), ("an output", output)];
+        let output = Some(output).filter(|output| !Arc::ptr_eq(output, value));
+        let names = [("a node", Some(node)), ("an output", output)];
         for (what, name) in names {
-            if **name == *VALUE {
-                continue;
-            }
+            let Some(name) = name else { continue };
             // Names of existing nodes are checked with the nodes.
             if let Some(reason) = name_problem(name)
                 && !(what == "a node" && self.has_linked(name))
@@ -334,7 +338,7 @@ impl<'a> Scope<'a> {
             return MemberOf::Component(self.resolve(id, (name, is_quoted), value, known.2));
         }
         let node = self.name(id).map_or_else(|| name.into(), Name::shared);
-        let output = if member == VALUE { Arc::clone(value) } else { member.into() };
+        let output = if member == VALUE { Arc::clone(value) } else { known.2.share(member) };
         MemberOf::Link(Target::Link(node, output))
     }
 

@@ -78,28 +78,35 @@ impl<'t> Lexer<'t> {
     /// they are irrelevant.
     pub(crate) fn next(&mut self, skips_lines: bool) -> Result<Kind, Problem> {
         loop {
-            match self.byte(self.at) {
-                b' ' | b'\t' | b'\r' => self.at += 1,
-                b'\n' if skips_lines => self.at += 1,
-                b'#' => {
+            self.start = self.at;
+            match CLASSES[self.byte(self.at) as usize] {
+                Class::Blank => self.at += 1,
+                Class::Line if skips_lines => self.at += 1,
+                Class::Comment => {
                     let rest = &self.text[self.at + 1..];
                     let n = rest.find('\n').unwrap_or(rest.len());
                     self.comments.push(comment(&rest[..n]));
                     self.at += 1 + n;
                 }
-                _ => break,
+                Class::Name => {
+                    self.at = name::plain_end(self.text, self.at + 1);
+                    return Ok(Kind::Name);
+                }
+                Class::Number => return Ok(self.number()),
+                Class::Symbol(symbol) => {
+                    self.at += 1;
+                    return Ok(Kind::Symbol(symbol));
+                }
+                Class::Line | Class::Other => return self.other(),
             }
         }
-        self.start = self.at;
-        self.kind()
     }
 
-    fn kind(&mut self) -> Result<Kind, Problem> {
+    /// A token whose first byte does not tell its kind, or which has another kind than most.
+    fn other(&mut self) -> Result<Kind, Problem> {
         let start = self.at;
         let byte = self.byte(start);
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => return Ok(self.name()),
-            b'0'..=b'9' => return Ok(self.number()),
             b'.' if self.byte(start + 1).is_ascii_digit() => return Ok(self.number()),
             b'"' => {
                 self.at = string_end(self.text, start)?;
@@ -121,15 +128,13 @@ impl<'t> Lexer<'t> {
             return Ok(Kind::Symbol(symbol));
         }
         match self.text[start..].chars().next() {
-            Some(c) if name::starts(c) => Ok(self.name()),
+            Some(c) if name::starts(c) => {
+                self.at = name::plain_end(self.text, start);
+                Ok(Kind::Name)
+            }
             Some(c) => Err(self.stray(c)),
             None => Ok(Kind::End),
         }
-    }
-
-    fn name(&mut self) -> Kind {
-        self.at = name::plain_end(self.text, self.at);
-        Kind::Name
     }
 
     /// A number in the notation of formulas.
@@ -197,8 +202,46 @@ fn is_joined(comment: &str) -> bool {
     comment.trim_start_matches(' ').starts_with(['#', '!'])
 }
 
+/// What the first byte of a token says about it.
+#[derive(Clone, Copy)]
+enum Class {
+    /// It is a blank before the token.
+    Blank,
+    /// It is the end of a line.
+    Line,
+    /// It starts a comment before the token.
+    Comment,
+    Name,
+    Number,
+    /// It is a symbol, whatever follows.
+    Symbol(Symbol),
+    /// More bytes decide.
+    Other,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut all = [Class::Other; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        all[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\r' => Class::Blank,
+            b'\n' => Class::Line,
+            b'#' => Class::Comment,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Name,
+            b'0'..=b'9' => Class::Number,
+            b'-' | b'=' | b'!' | b'<' | b'>' | b'&' | b'|' | b'*' | b'.' => Class::Other,
+            first => match symbol(first, 0) {
+                Some((symbol, _)) => Class::Symbol(symbol),
+                None => Class::Other,
+            },
+        };
+        byte += 1;
+    }
+    all
+};
+
 /// The symbol that starts with these two bytes, and its length.
-fn symbol(first: u8, second: u8) -> Option<(Symbol, usize)> {
+const fn symbol(first: u8, second: u8) -> Option<(Symbol, usize)> {
     let two = match (first, second) {
         (b'-', b'>') => Symbol::Arrow,
         (b'=', b'=') => Symbol::Equal,

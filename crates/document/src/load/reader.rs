@@ -337,10 +337,23 @@ fn unreadable(error: &serde_json::Error) -> (String, &'static str) {
     }
 }
 
+/// Whether a byte is an ASCII character that names may contain.
+const IN_NAMES: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = b' ';
+    while byte <= b'~' {
+        all[byte as usize] = byte != b'.' && byte != b'/';
+        byte += 1;
+    }
+    all
+};
+
 /// Why links cannot mention this name, if they cannot.
 pub fn name_problem(name: &str) -> Option<&'static str> {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'.' && byte != b'/';
-    if !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(is_plain) {
+    if !name.is_empty()
+        && name.len() <= MAX_NAME
+        && name.bytes().all(|byte| IN_NAMES[byte as usize])
+    {
         return None;
     }
     if name.is_empty() {

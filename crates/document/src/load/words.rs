@@ -7,13 +7,13 @@ use rustc_hash::FxHasher;
 
 /// A cache of recent words. It replaces entries instead of growing, so no text makes it slow or
 /// large.
-pub(super) struct Words {
+pub struct Words {
     slots: Vec<Option<Arc<str>>>,
 }
 
 impl Words {
     /// A cache of this many words, a power of two.
-    pub(super) fn new(n_slots: usize) -> Self {
+    pub fn new(n_slots: usize) -> Self {
         Self { slots: vec![None; n_slots] }
     }
 
@@ -24,7 +24,7 @@ impl Words {
     }
 
     /// The word as a shared string.
-    pub(super) fn share(&mut self, word: &str) -> Arc<str> {
+    pub fn share(&mut self, word: &str) -> Arc<str> {
         let slot = self.slot(word);
         match slot {
             Some(known) if **known == *word => Arc::clone(known),

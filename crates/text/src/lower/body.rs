@@ -128,11 +128,11 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     /// Adds the names of the body to its scope; returns the name of each node with a new name.
     fn names(&mut self, body: &Body<'a>) -> Vec<NameId> {
+        let (items, tree) = (&body.items, self.shared.tree);
+        self.scope.reserve(body.inputs.len() + items.len());
         for line in &body.inputs {
             self.scope.add_input(&line.name);
         }
-        let (items, tree) = (&body.items, self.shared.tree);
-        self.scope.reserve(items.len());
         let mut names = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             if i % AHEAD == 0 && items.len() > MANY {
@@ -274,7 +274,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             },
         };
         let shared = |text: &Option<Cow<'_, str>>| text.as_deref().map(Arc::from);
-        let mut def = OutputDef::new(&*line.ty, from);
+        let mut def = OutputDef::new(self.shared.vocabulary.share(&line.ty), from);
         (def.about, def.unit, def.spot) = (shared(&line.about), shared(&line.unit), spot);
         self.outputs.append(hash, Arc::from(&*line.name), def);
     }
@@ -283,7 +283,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         match self.target(expr) {
             Some(Target::Input(input)) => return Ok(OutputFrom::Input(input)),
             Some(target @ Target::Link(..)) => {
-                self.scope.check_link(&target, self.shared.tree.span(expr))?;
+                let span = self.shared.tree.span(expr);
+                self.scope.check_link(&target, &self.shared.value, span)?;
                 let Target::Link(node, output) = target else { unreachable!("it is a link") };
                 return Ok(OutputFrom::Link(Link { node, output }));
             }
@@ -510,7 +511,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         match self.target(expr) {
             Some(Target::Constant) | None => {}
             Some(target) => {
-                self.scope.check_link(&target, tree.span(expr))?;
+                self.scope.check_link(&target, &self.shared.value, tree.span(expr))?;
                 return Ok(value_of(target));
             }
         }

@@ -52,7 +52,7 @@ impl<'a, 's> Maker<'a, 's, '_> {
         let sockets = sockets.as_deref();
         let kind = kind(call, callee);
         let mut inputs = Vec::with_capacity(args.len());
-        let mut seen = Seen::default();
+        let mut given = Given::default();
         for (position, arg) in args.iter().enumerate() {
             let span = Span { start: arg.start, end: tree.span(arg.value).end };
             let socket = match &arg.to {
@@ -63,16 +63,30 @@ impl<'a, 's> Maker<'a, 's, '_> {
                         ArgTo::Input(socket) => socket,
                         ArgTo::Setting(_) | ArgTo::Position => continue,
                     };
-                    let mut known = sockets.iter().flat_map(|sockets| &sockets.inputs);
-                    let known = known.find(|known| ***known == **socket);
-                    let socket = known.map_or_else(|| Arc::from(&**socket), Arc::clone);
-                    if !seen.insert(&socket, &inputs) {
+                    let known = sockets.and_then(|it| Some((it, it.input(socket, given.next)?)));
+                    let (socket, is_new) = match known {
+                        Some((sockets, at)) => {
+                            let socket = Arc::clone(&sockets.inputs[at]);
+                            let is_new = given.insert_known(at, &socket, &inputs);
+                            (socket, is_new)
+                        }
+                        None => {
+                            let socket = Arc::from(&**socket);
+                            let is_new = given.unknown.insert(&socket, &inputs);
+                            (socket, is_new)
+                        }
+                    };
+                    if !is_new {
                         return Err(duplicate("input", &socket, span));
                     }
                     socket
                 }
                 // Positional inputs come first, so none of them has a name that was given before.
-                ArgTo::Position => self.positional(call, &kind, sockets, position, span)?,
+                ArgTo::Position => {
+                    let socket = self.positional(call, &kind, sockets, position, span)?;
+                    given.insert_known(position, &socket, &inputs);
+                    socket
+                }
             };
             let value = self.source(name, &socket, arg.value)?;
             inputs.push((socket, Input { value, spot: Spot::new(span) }));
@@ -136,12 +150,37 @@ impl<'a, 's> Maker<'a, 's, '_> {
     }
 }
 
+/// The inputs of a call so far.
+#[derive(Default)]
+struct Given {
+    /// A bit for each of the first sockets.
+    first: u64,
+    /// The socket after the last one, which is likely to be given next.
+    next: usize,
+    unknown: Seen,
+}
+
+impl Given {
+    /// Adds the socket at a position; false if it exists already.
+    fn insert_known<T>(&mut self, at: usize, name: &Arc<str>, inputs: &[(Arc<str>, T)]) -> bool {
+        self.next = at + 1;
+        if at >= u64::BITS as usize {
+            return self.unknown.insert(name, inputs);
+        }
+        let is_new = self.first & 1 << at == 0;
+        self.first |= 1 << at;
+        is_new
+    }
+}
+
 /// The setting that names the inputs of a block that receive items, if there are any.
 fn items(tree: &Tree<'_>, args: &[Arg<'_>]) -> Option<(Arc<str>, Setting)> {
-    let items = args.iter().filter_map(|arg| match &arg.to {
-        ArgTo::Item(at) => Some((&*tree.inputs[*at as usize].name, arg)),
+    let item = |arg: &&Arg<'_>| match &arg.to {
+        ArgTo::Item(at) => Some(&*tree.inputs[*at as usize].name),
         _ => None,
-    });
+    };
+    args.iter().find_map(|arg| item(&arg))?;
+    let items = args.iter().filter_map(|arg| Some((item(&arg)?, arg)));
     let (names, args): (Vec<&str>, Vec<&Arg<'_>>) = items.unzip();
     let (first, last) = (args.first()?, args.last()?);
     let span = Span { start: first.start, end: tree.span(last.value).end };

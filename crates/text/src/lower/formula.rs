@@ -343,7 +343,7 @@ impl<'a> Writer<'a, '_> {
         let at = match self.letter_of_target(&target) {
             Some(at) => at,
             None => {
-                self.cx.scope.check_link(&target, self.tree.span(expr))?;
+                self.cx.scope.check_link(&target, self.cx.value, self.tree.span(expr))?;
                 let free = self.free(wanted);
                 self.add_letter(free, target, expr);
                 self.out.letters.len() - 1

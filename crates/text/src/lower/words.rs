@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// The names of the inputs or settings of a node so far.
 #[derive(Default)]
-pub(super) struct Seen(HashSet<Arc<str>>);
+pub(super) struct Seen(Option<HashSet<Arc<str>>>);
 
 impl Seen {
     /// Adds a name; false if it exists already.
@@ -14,9 +14,7 @@ impl Seen {
         if fields.len() < MAX_WALKED {
             return fields.iter().all(|(known, _)| known != name);
         }
-        if self.0.is_empty() {
-            self.0.extend(fields.iter().map(|(known, _)| Arc::clone(known)));
-        }
-        self.0.insert(Arc::clone(name))
+        let all = || fields.iter().map(|(known, _)| Arc::clone(known)).collect();
+        self.0.get_or_insert_with(all).insert(Arc::clone(name))
     }
 }

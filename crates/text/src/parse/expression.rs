@@ -438,14 +438,12 @@ impl<'t> Parser<'t> {
             let follows = (bytes.get(next), bytes.get(next + 1));
             match follows {
                 (Some(b':'), _) => {
-                    let name = self.name("a name")?;
-                    self.advance()?;
+                    let name = self.name_before(next + 1)?;
                     let value = self.value()?;
                     return Ok(Arg { to: ArgTo::Input(name), value, start });
                 }
                 (Some(b'='), after) if after != Some(&b'=') => {
-                    let name = self.name("a name")?;
-                    self.advance()?;
+                    let name = self.name_before(next + 1)?;
                     let from = self.token.start;
                     let value = self.json()?;
                     let value = self.add(ExprKind::Literal(value), from);

@@ -205,6 +205,27 @@ fn blocks_that_are_not_closed_are_named() {
 }
 
 #[test]
+fn inputs_are_given_once_in_any_order() {
+    reports(
+        "x = math.add(1, a: 2)\ny = math.add(b: 1, a: 2)\nz = math.add(b: 1, a: 2, b: 3)\n\
+         w = math.add(c: 1, c: 2)\n",
+        expect![[r#"
+            1:17 `a: 2` x text::duplicate: input `a` is defined twice
+                the first counts; remove or rename the other
+            3:26 `b: 3` z text::duplicate: input `b` is defined twice
+                the first counts; remove or rename the other
+            4:20 `c: 2` w text::duplicate: input `c` is defined twice
+                the first counts; remove or rename the other
+        "#]],
+    );
+    let order = |text: &str| {
+        let document = document(text);
+        document.nodes["x"].inputs.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(order("x = mix.clamp(maximum: 3, x: 1, minimum: 2)\n"), ["maximum", "x", "minimum"]);
+}
+
+#[test]
 fn names_that_need_quotes_say_so() {
     reports(
         "my node = 2\n1st = 2\n\"a\" = 2\n`a.b` = 2\nx = a-b$\ny = sqrt(`a/b`) + f(x).`c.d`\n",
