@@ -37,7 +37,7 @@ mod webp;
 pub use animation::{AnimationFormat, AnimationWriter};
 
 use canvas::Reading;
-use rows::{Rows, Stop, WriteSeek};
+use rows::{Part, Rows, Stop, WriteSeek};
 
 /// A format of picture files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -313,10 +313,18 @@ pub fn write_picture<E>(
     spec: &PictureSpec,
     rows: &mut dyn FnMut(Range<usize>) -> Result<Vec<f32>, E>,
 ) -> Result<(), PictureFailure<E>> {
+    write_parts(path, spec, |range| rows(range).map(Part::Values))
+}
+
+fn write_parts<'a, E>(
+    path: &Path,
+    spec: &PictureSpec,
+    rows: impl FnMut(Range<usize>) -> Result<Part<'a>, E>,
+) -> Result<(), PictureFailure<E>> {
     let file = path.display().to_string();
     let failed = |source| IoError::Write { file: file.clone(), source };
     if let Some(device) = device(path).map_err(failed)? {
-        return write_picture_to(&file, &mut BufWriter::new(device), spec, rows);
+        return write_parts_to(&file, &mut BufWriter::new(device), spec, rows);
     }
     spec.settled().map_err(|stop| stop.of(&file))?;
     let mut temporary = TemporaryFile::beside(path).map_err(failed)?;
@@ -337,6 +345,15 @@ pub fn write_picture_to<E>(
     out: &mut dyn Write,
     spec: &PictureSpec,
     rows: &mut dyn FnMut(Range<usize>) -> Result<Vec<f32>, E>,
+) -> Result<(), PictureFailure<E>> {
+    write_parts_to(name, out, spec, |range| rows(range).map(Part::Values))
+}
+
+fn write_parts_to<'a, E>(
+    name: &str,
+    out: &mut dyn Write,
+    spec: &PictureSpec,
+    rows: impl FnMut(Range<usize>) -> Result<Part<'a>, E>,
 ) -> Result<(), PictureFailure<E>> {
     let mut memory = Cursor::new(Vec::new());
     pulled(name, spec, rows, |rows| match spec.format {
@@ -363,10 +380,10 @@ fn write(out: &mut dyn WriteSeek, spec: &PictureSpec, rows: &mut Rows<'_>) -> Re
 }
 
 /// Calls a writer with rows, and preserves the error of their producer.
-fn pulled<E>(
+fn pulled<'a, E>(
     file: &str,
     spec: &PictureSpec,
-    rows: &mut dyn FnMut(Range<usize>) -> Result<Vec<f32>, E>,
+    mut rows: impl FnMut(Range<usize>) -> Result<Part<'a>, E>,
     write: impl FnOnce(&mut Rows<'_>) -> Result<(), Stop>,
 ) -> Result<(), PictureFailure<E>> {
     spec.settled().map_err(|stop| stop.of(file))?;
@@ -397,7 +414,7 @@ pub fn write_image(
 ) -> Result<(), IoError> {
     let format = format.map_or_else(|| PictureFormat::of_path(path), Ok)?;
     let spec = PictureSpec::of_image(format, options, image);
-    only_io(write_picture(path, &spec, &mut |range| Ok(rows_of(image, range))))
+    only_io(write_parts(path, &spec, |range| Ok(Part::OfImage(image, range))))
 }
 
 /// Writes an image to a stream, called `name` in messages.
@@ -412,7 +429,7 @@ pub fn write_image_to(
     image: &Image,
 ) -> Result<(), IoError> {
     let spec = PictureSpec::of_image(format, options, image);
-    only_io(write_picture_to(name, out, &spec, &mut |range| Ok(rows_of(image, range))))
+    only_io(write_parts_to(name, out, &spec, |range| Ok(Part::OfImage(image, range))))
 }
 
 /// The bytes of a file that holds an image.
@@ -434,13 +451,6 @@ fn only_io(written: Result<(), PictureFailure<Infallible>>) -> Result<(), IoErro
         PictureFailure::Io(error) => *error,
         PictureFailure::Rows(never) => match never {},
     })
-}
-
-/// These rows of an image, counted from the top.
-fn rows_of(image: &Image, range: Range<usize>) -> Vec<f32> {
-    let mut rows = Vec::with_capacity(range.len() * image.width() * image.n_channels());
-    range.for_each(|row| rows.extend_from_slice(image.row_from_top(row)));
-    rows
 }
 
 impl PictureSpec {

@@ -206,25 +206,33 @@ pub(super) fn encoded(
 ) -> impl Iterator<Item = Vec<u8>> + use<> {
     let (n, length) = (spec.n_channels, spec.width * spec.n_channels);
     let pieces = rows.chunks((PIECE / length).max(1) * length).collect();
-    let encoded = spread(pieces, |rows| encoded_here(rows, n, (depth, transfer), of_word));
+    let encoded = spread(pieces, |rows| {
+        let mut bytes = Vec::new();
+        encode_here(std::iter::once(rows), n, (depth, transfer), of_word, &mut bytes);
+        bytes
+    });
     encoded.into_iter().map(|bytes| bytes.expect("making codes does not panic"))
 }
 
-/// The bytes of the codes of rows, made by this thread.
-pub(super) fn encoded_here(
-    rows: &[f32],
+/// Replaces `bytes` by those of the codes of rows, made by this thread.
+pub(super) fn encode_here<'r>(
+    rows: impl Iterator<Item = &'r [f32]>,
     n_channels: usize,
     (depth, transfer): (Depth, Transfer),
     of_word: fn(u16) -> [u8; 2],
-) -> Vec<u8> {
-    let (mut bytes, mut words) = (Vec::new(), Vec::new());
-    if depth == Depth::Eight {
-        encode(rows, n_channels, transfer, &mut bytes);
-    } else {
-        encode(rows, n_channels, transfer, &mut words);
-        bytes.extend(words.iter().flat_map(|word| of_word(*word)));
+    bytes: &mut Vec<u8>,
+) {
+    bytes.clear();
+    let mut words = Vec::new();
+    for rows in rows {
+        if depth == Depth::Eight {
+            encode(rows, n_channels, transfer, bytes);
+        } else {
+            words.clear();
+            encode(rows, n_channels, transfer, &mut words);
+            bytes.extend(words.iter().flat_map(|word| of_word(*word)));
+        }
     }
-    bytes
 }
 
 /// Removes alpha from pixels that are opaque to 8 bits.

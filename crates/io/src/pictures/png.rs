@@ -11,7 +11,7 @@ use image::metadata::Orientation;
 
 use super::canvas::{Decoded, Reading};
 use super::color::{BT709, ColorSpace, Curve, Xy};
-use super::pixels::{Decoding, encoded_here};
+use super::pixels::{Decoding, encode_here};
 use super::rows::{Rows, Stop};
 use super::{Depth, PictureSpec, Transfer};
 use crate::error::IoError;
@@ -173,14 +173,20 @@ pub(super) fn write<W: Write + ?Sized>(
     let mut writer = encoder.write_header().map_err(failed)?;
     let mut stream = writer.stream_writer_with_size(1 << 16).map_err(failed)?;
     scope(|scope| {
-        let mut codes = Vec::new();
+        let (mut codes, mut written) = (Vec::new(), Vec::new());
         // Rows are converted while those before are compressed, which takes longer.
-        while let Some(values) = rows.next()? {
+        while let Some(part) = rows.next_part()? {
+            let mut next = std::mem::take(&mut written);
             let converted = scope.spawn(move || {
-                encoded_here(&values, spec.n_channels, (depth, transfer), u16::to_be_bytes)
+                let (n, kind) = (spec.n_channels, (depth, transfer));
+                encode_here(part.slices(), n, kind, u16::to_be_bytes, &mut next);
+                next
             });
             stream.write_all(&codes)?;
-            codes = converted.join().expect("making codes does not panic");
+            written = std::mem::replace(
+                &mut codes,
+                converted.join().expect("making codes does not panic"),
+            );
         }
         Ok::<(), Stop>(stream.write_all(&codes)?)
     })?;

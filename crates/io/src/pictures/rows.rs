@@ -4,6 +4,8 @@ use std::io::{self, Seek, Write};
 use std::ops::Range;
 use std::thread::available_parallelism;
 
+use millstream_base::Image;
+
 use super::PictureSpec;
 
 /// A file that is being written.
@@ -35,7 +37,41 @@ const PULLED: usize = 1 << 18;
 /// Rows are pulled in multiples of this number, which block sizes of the compressed formats divide.
 pub(super) const UNIT: usize = 32;
 
-type Pull<'a> = &'a mut dyn FnMut(Range<usize>) -> Result<Vec<f32>, Stop>;
+type Pull<'a> = &'a mut dyn FnMut(Range<usize>) -> Result<Part<'a>, Stop>;
+
+/// Some rows of a picture, from the top.
+pub(super) enum Part<'a> {
+    Values(Vec<f32>),
+    /// These rows of an image, counted from the top.
+    OfImage(&'a Image, Range<usize>),
+}
+
+impl Part<'_> {
+    /// One or more rows in each slice.
+    pub(super) fn slices(&self) -> impl Iterator<Item = &[f32]> {
+        let (values, rows) = match self {
+            Self::Values(values) => (Some(&values[..]), None),
+            Self::OfImage(image, rows) => (None, Some((image, rows))),
+        };
+        let of_image = rows.into_iter().flat_map(|(image, rows)| {
+            let rows = rows.clone();
+            rows.map(|row| image.row_from_top(row))
+        });
+        values.into_iter().chain(of_image)
+    }
+
+    fn into_values(self) -> Vec<f32> {
+        match self {
+            Self::Values(values) => values,
+            Self::OfImage(image, rows) => {
+                let length = image.width() * image.n_channels();
+                let mut values = Vec::with_capacity(rows.len() * length);
+                rows.for_each(|row| values.extend_from_slice(image.row_from_top(row)));
+                values
+            }
+        }
+    }
+}
 
 /// The rows of a picture from the top.
 pub(super) struct Rows<'a> {
@@ -61,13 +97,19 @@ impl<'a> Rows<'a> {
 
     /// The next rows, a multiple of [`UNIT`] except at the end; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Vec<f32>>, Stop> {
+        Ok(self.next_part()?.map(Part::into_values))
+    }
+
+    /// The same rows, which are not copied if they are those of an image.
+    pub(super) fn next_part(&mut self) -> Result<Option<Part<'a>>, Stop> {
         let range = self.next..self.height.min(self.next + self.n_at_once);
         if range.is_empty() {
             return Ok(None);
         }
-        let rows = (self.pull)(range.clone())?;
-        assert_eq!(rows.len(), range.len() * self.length, "channels of the rows {range:?}");
+        let part = (self.pull)(range.clone())?;
+        let n_values: usize = part.slices().map(<[f32]>::len).sum();
+        assert_eq!(n_values, range.len() * self.length, "channels of the rows {range:?}");
         self.next = range.end;
-        Ok(Some(rows))
+        Ok(Some(part))
     }
 }

@@ -34,3 +34,25 @@ fn the_manual_has_a_row_for_each_format() {
         assert!(manual.contains(&row), "write a row into it: {row}");
     }
 }
+
+#[test]
+fn rows_of_an_image_are_written_as_rows_that_are_pulled() {
+    let format = PictureFormat::Png;
+    for n in 1..=4 {
+        let [width, height] = [37, 50];
+        let values = (0..width * height * n).map(|i| (i as f32 * 0.37).sin().abs()).collect();
+        let view = millstream_base::Footprint::of_size(width as i32, height as i32);
+        let image = Image::from_channels(view, n, values).expect("it fits");
+        for depth in format.depths() {
+            let options = PictureOptions { depth: Some(*depth), transfer: None };
+            let whole = image_bytes(format, options, &image).expect("writes");
+            let spec = PictureSpec::of_image(format, options, &image);
+            let mut pulled = Vec::new();
+            let mut rows = |range: Range<usize>| -> Result<Vec<f32>, Infallible> {
+                Ok(range.flat_map(|row| image.row_from_top(row).to_vec()).collect())
+            };
+            write_picture_to("file", &mut pulled, &spec, &mut rows).expect("writes");
+            assert_eq!(whole, pulled, "{n} channels, {depth}");
+        }
+    }
+}

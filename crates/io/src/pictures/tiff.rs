@@ -545,6 +545,7 @@ mod tests {
     use millstream_base::{Budget, Limits};
 
     use super::*;
+    use crate::pictures::rows::Part;
     use crate::pictures::{PictureFormat, read_picture_bytes};
 
     #[test]
@@ -552,8 +553,9 @@ mod tests {
         let format = PictureFormat::Tiff;
         let spec = PictureSpec::new(format, [300, 70], 4).depth(Some(Depth::Float));
         let values: Vec<f32> = (0..300 * 70 * 4).map(|i| i as f32).collect();
-        let mut pull =
-            |rows: std::ops::Range<usize>| Ok(values[rows.start * 1200..rows.end * 1200].to_vec());
+        let mut pull = |rows: std::ops::Range<usize>| {
+            Ok(Part::Values(values[rows.start * 1200..rows.end * 1200].to_vec()))
+        };
         let mut bytes = Cursor::new(Vec::new());
         let out: &mut dyn WriteSeek = &mut bytes;
         let tiff = TiffEncoder::<_, TiffKindBig>::new_generic(out).expect("writes");
