@@ -14,7 +14,8 @@ use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::callback::{Assembly, CallbackContext, Stop};
 use crate::node_def::formula::FormulaSetting;
-use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
+use crate::node_def::instance::{InputSlot, Kernel, OutputSlot};
+use crate::node_def::make::replaced_by_lowering;
 use crate::node_def::network::Network;
 use crate::node_def::region::RegionUse;
 use crate::node_def::state::StateSpec;
@@ -29,6 +30,7 @@ mod declare;
 mod form;
 pub mod formula;
 pub mod instance;
+mod make;
 pub mod network;
 pub mod region;
 pub mod state;
@@ -152,7 +154,7 @@ type MakeSignature = dyn Fn(&Settings) -> Result<Signature, SettingError> + Send
 /// Writes a form: takes the lanes of each input, and returns the lanes of each output.
 pub type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
 type MakeKernel = dyn Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync;
-type MakeNetwork = dyn Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync;
+type MakeNetwork = dyn Fn(&KernelSpec<'_>) -> Result<Arc<Network>, SettingError> + Send + Sync;
 
 enum Maker {
     /// Not set; it must be before the node type is registered.
@@ -432,8 +434,16 @@ impl NodeDef {
     /// Sets a constructor that makes the network of each instance: the nodes that replace a node of
     /// this type. Outputs of the type [`SocketType::Made`] take their types from the network.
     pub fn network(
-        mut self,
+        self,
         make: impl Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync + 'static,
+    ) -> Self {
+        self.shared_network(move |parts| Ok(Arc::new(make(parts)?)))
+    }
+
+    /// Like [`network`](Self::network), but instances may share a network.
+    pub fn shared_network(
+        mut self,
+        make: impl Fn(&KernelSpec<'_>) -> Result<Arc<Network>, SettingError> + Send + Sync + 'static,
     ) -> Self {
         self.kernel = Maker::Network(Arc::new(make));
         self
@@ -460,6 +470,19 @@ impl NodeDef {
         self.name.split('.').next().unwrap_or_default()
     }
 
+    /// The sockets without spare memory, unless they depend on settings.
+    pub fn into_fixed_signature(self) -> Option<Signature> {
+        match self.sockets {
+            Sockets::Fixed(Signature { mut generics, mut inputs, mut outputs }) => {
+                generics.shrink_to_fit();
+                inputs.shrink_to_fit();
+                outputs.shrink_to_fit();
+                Some(Signature { generics, inputs, outputs })
+            }
+            Sockets::BySettings(_) => None,
+        }
+    }
+
     /// The sockets, unless they depend on settings.
     pub fn fixed_signature(&self) -> Option<&Signature> {
         match &self.sockets {
@@ -478,93 +501,6 @@ impl NodeDef {
             Sockets::BySettings(make) => make(settings).map(Cow::Owned),
         }
     }
-
-    /// The instance for these settings and types; `arities` holds the number of sources of each
-    /// input socket (1 unless it takes several).
-    ///
-    /// # Errors
-    /// If the settings do not give a kernel or a list type would be nested too deeply.
-    pub fn instantiate(
-        self: &Arc<Self>,
-        settings: Settings,
-        generics: Vec<Type>,
-        arities: &[u16],
-    ) -> Result<Instance, InstanceError> {
-        let signature = self.signature(&settings)?;
-        let mut first_slot = Vec::with_capacity(arities.len());
-        let mut n_slots = 0;
-        for arity in arities {
-            first_slot.push(n_slots);
-            n_slots += arity;
-        }
-        let mut inputs = Vec::with_capacity(n_slots as usize);
-        for (i, socket) in signature.inputs.iter().enumerate() {
-            let slot = InputSlot {
-                socket: i as u16,
-                ty: socket.ty.resolve(&generics)?,
-                mutable: socket.mutable,
-                scope: (socket.scope.iter())
-                    .map(|rule| rule.moved(|input| first_slot[input as usize]))
-                    .collect(),
-            };
-            if slot.gathers() && slot.ty.list().is_none() {
-                return Err(TypeError::ListDepth.into());
-            }
-            inputs.extend(std::iter::repeat_n(slot, arities[i] as usize));
-        }
-        let mut outputs = Vec::with_capacity(signature.outputs.len());
-        for socket in &signature.outputs {
-            let ty = match socket.ty {
-                // The network determines the type.
-                SocketType::Made => Type::BOOL,
-                ty => ty.resolve(&generics)?,
-            };
-            outputs.push(OutputSlot { ty });
-        }
-        let output_names = signature.outputs.iter().map(|socket| (&*socket.name).into()).collect();
-        let parts = KernelSpec {
-            settings: &settings,
-            generics: &generics,
-            inputs: &inputs,
-            outputs: &outputs,
-        };
-        let (kernel, network) = match &self.kernel {
-            Maker::Missing => panic!("a node type is registered with a kernel"),
-            Maker::Kernel(make) => (make(&parts)?, None),
-            Maker::Network(make) => (replaced_by_lowering(), Some(Arc::new(make(&parts)?.flat()))),
-            Maker::Callback(_) => panic!("a node type with a callback is registered before use"),
-            Maker::Assembly(assembly) => {
-                let (kernel, network) = assembly.make(&parts)?;
-                (kernel, network.map(Arc::new))
-            }
-        };
-        if let Some(network) = &network {
-            for (k, socket) in signature.outputs.iter().enumerate() {
-                if socket.ty == SocketType::Made {
-                    outputs[k].ty = network.type_of(network.outputs[k], &inputs);
-                }
-            }
-        }
-        drop(signature);
-        Ok(Instance {
-            def: Arc::clone(self),
-            class: self.class,
-            settings,
-            generics,
-            inputs,
-            outputs,
-            output_names,
-            kernel,
-            network,
-        })
-    }
-}
-
-/// The kernel of nodes that lowering replaces.
-fn replaced_by_lowering() -> Kernel {
-    Kernel::Function(Arc::new(|_: &mut crate::function::Call<'_>| {
-        Err(crate::function::Failure::whole("lowering replaces this node by others"))
-    }))
 }
 
 impl From<Type> for SocketType {

@@ -1,6 +1,5 @@
 //! Settings: values that an author fixes on a node at compile time, checked against a schema.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -197,9 +196,9 @@ fn shortened(json: &Json) -> String {
     format!("{}...", text.chars().take(37).collect::<String>())
 }
 
-/// The settings of one node, including defaults.
+/// The settings of one node, including defaults, in order of their names. Copies share them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(BTreeMap<&'static str, SettingValue>);
+pub struct Settings(Arc<[(&'static str, SettingValue)]>);
 
 impl Settings {
     /// Reads `given` according to the schema and reports all problems.
@@ -211,42 +210,42 @@ impl Settings {
         given: impl IntoIterator<Item = (&'a str, &'a Json)>,
         type_named: &dyn Fn(&str) -> Option<Type>,
     ) -> Result<Self, Vec<SettingError>> {
-        let mut values = BTreeMap::new();
+        let mut values: Vec<(&'static str, SettingValue)> = Vec::with_capacity(schema.len());
         let mut errors = Vec::new();
         for (name, json) in given {
             match schema.iter().find(|setting| setting.name == name) {
                 Some(setting) => match setting.read(json, type_named) {
-                    Ok(value) => {
-                        values.insert(setting.name, value);
-                    }
+                    Ok(value) => set(&mut values, setting.name, value),
                     Err(error) => errors.push(error),
                 },
                 None => errors.push(unknown(schema, name)),
             }
         }
         for setting in schema {
-            if values.contains_key(setting.name) || errors.iter().any(|e| e.name() == setting.name)
-            {
+            let is_given = values.iter().any(|(name, _)| *name == setting.name);
+            if is_given || errors.iter().any(|e| e.name() == setting.name) {
                 continue;
             }
             match &setting.default {
-                Some(default) => {
-                    values.insert(setting.name, default.clone());
-                }
+                Some(default) => set(&mut values, setting.name, default.clone()),
                 None => errors.push(SettingError::Missing {
                     name: setting.name.into(),
                     expected: setting.kind.to_string(),
                 }),
             }
         }
-        if errors.is_empty() { Ok(Self(values)) } else { Err(errors) }
+        if errors.is_empty() { Ok(Self(values.into())) } else { Err(errors) }
     }
 
     /// The settings with another one.
     pub(crate) fn with(&self, name: &'static str, value: SettingValue) -> Self {
-        let mut settings = self.clone();
-        settings.0.insert(name, value);
-        settings
+        let mut values = self.0.to_vec();
+        set(&mut values, name, value);
+        Self(values.into())
+    }
+
+    fn get(&self, name: &str) -> Option<&SettingValue> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     /// The settings in order of their names.
@@ -261,7 +260,7 @@ impl Settings {
 
     /// The text or choice called `name`; empty if the schema has no such text.
     pub fn text(&self, name: &str) -> &str {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(SettingValue::Text(text)) => text,
             _ => "",
         }
@@ -269,7 +268,7 @@ impl Settings {
 
     /// The whole number called `name`; 0 if the schema has no such number.
     pub fn integer(&self, name: &str) -> i64 {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(SettingValue::Integer(x)) => *x,
             _ => 0,
         }
@@ -277,7 +276,7 @@ impl Settings {
 
     /// The number called `name`; 0 if the schema has no such number.
     pub fn number(&self, name: &str) -> f64 {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(SettingValue::Number(x)) => *x,
             _ => 0.0,
         }
@@ -285,12 +284,12 @@ impl Settings {
 
     /// The flag called `name`; false if the schema has no such flag.
     pub fn flag(&self, name: &str) -> bool {
-        matches!(self.0.get(name), Some(SettingValue::Flag(true)))
+        matches!(self.get(name), Some(SettingValue::Flag(true)))
     }
 
     /// The type called `name`, if the schema has it.
     pub fn ty(&self, name: &str) -> Option<Type> {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(SettingValue::Type(ty)) => Some(*ty),
             _ => None,
         }
@@ -298,7 +297,7 @@ impl Settings {
 
     /// The texts called `name`; none if the schema has no such texts.
     pub fn texts(&self, name: &str) -> &[Arc<str>] {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(SettingValue::Texts(texts)) => texts,
             _ => &[],
         }
@@ -306,10 +305,18 @@ impl Settings {
 
     /// The numbers called `name`; none if the schema has no such numbers.
     pub fn numbers(&self, name: &str) -> &[f64] {
-        match self.0.get(name) {
+        match self.get(name) {
             Some(SettingValue::Numbers(numbers)) => numbers,
             _ => &[],
         }
+    }
+}
+
+/// Sets a value among those in order of their names.
+fn set(values: &mut Vec<(&'static str, SettingValue)>, name: &'static str, value: SettingValue) {
+    match values.binary_search_by(|(known, _)| (*known).cmp(name)) {
+        Ok(at) => values[at].1 = value,
+        Err(at) => values.insert(at, (name, value)),
     }
 }
 

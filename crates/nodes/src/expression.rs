@@ -28,7 +28,6 @@ use millstream_node::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use crate::shape::sockets_of;
 use functions::CONSTANTS;
 use library::Library;
 use token::Number;
@@ -50,9 +49,9 @@ pub fn register(registry: &mut Registry) {
             .sockets_by_settings(move |settings| {
                 Ok(signature(&parsed(settings.text(TEXT), &of_sockets)?))
             })
-            .network(move |parts| {
+            .shared_network(move |parts| {
                 let expression = parsed(parts.settings.text(TEXT), &library)?;
-                network::network(&expression, parts.generics, &library).map_err(refused)
+                library.network(expression, parts.generics).map_err(refused)
             }),
     );
 }
@@ -181,7 +180,7 @@ type Argument = (Option<Arc<str>>, TermId);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct TermId(u32);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Term {
     Number(Number),
     Truth(bool),
@@ -213,13 +212,13 @@ impl Term {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Unary {
     Negate,
     Not,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Binary {
     Or,
     And,
@@ -289,7 +288,8 @@ fn signature(expression: &Expression) -> Signature {
         let def = def.generic("T", Among::Own);
         def.input(name.to_string(), SocketType::Generic(g), "")
     });
-    sockets_of(&sockets.output("value", ty, ""))
+    let sockets = sockets.output("value", ty, "").into_fixed_signature();
+    sockets.expect("the sockets do not depend on settings")
 }
 
 fn details() -> String {

@@ -117,7 +117,8 @@ impl Instances {
         for socket in &shape.signature.inputs {
             defaults.push(socket.default.value(socket.ty.resolve(&generics)?));
         }
-        let instance = shape.def.instantiate(shape.settings.clone(), generics, arities)?;
+        let Shape { def, settings, signature } = shape;
+        let instance = def.instantiate_as(signature, settings.clone(), generics, arities)?;
         let outputs = instance.outputs.iter().map(|slot| self.number(slot.ty)).collect();
         let entry = self.entries.len() as u32;
         self.entries.push(Entry { instance: Arc::new(instance), outputs, defaults, muted: None });

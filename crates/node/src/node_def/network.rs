@@ -137,10 +137,14 @@ impl Network {
     }
 
     /// The network in which parts that are networks are replaced by their parts.
-    pub(crate) fn flat(self) -> Self {
-        if self.parts.iter().all(|part| part.instance.network.is_none()) {
-            return self;
+    pub(crate) fn flat(network: Arc<Self>) -> Arc<Self> {
+        if network.parts.iter().all(|part| part.instance.network.is_none()) {
+            return network;
         }
+        Arc::new(Arc::unwrap_or_clone(network).flattened())
+    }
+
+    fn flattened(self) -> Self {
         let mut flat = Self {
             constants: self.constants,
             is_divided: self.is_divided,

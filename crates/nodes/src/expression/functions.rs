@@ -1,6 +1,9 @@
 //! The functions and constants of expressions, and the node types that compute them.
 
+use std::sync::LazyLock;
+
 use millstream_base::Type;
+use rustc_hash::FxHashMap;
 
 /// A function that can be called in an expression.
 #[derive(Clone, Copy, Debug)]
@@ -179,8 +182,12 @@ pub(super) const SPECIAL: &[(&str, usize)] = &[("if", 3), ("pow", 2)];
 
 /// The position of a function in [`FUNCTIONS`].
 pub(super) fn find(name: &str) -> Option<usize> {
-    FUNCTIONS.binary_search_by(|function| function.name.cmp(name)).ok()
+    POSITIONS.get(name).copied()
 }
+
+/// The positions of functions by their names.
+static POSITIONS: LazyLock<FxHashMap<&'static str, usize>> =
+    LazyLock::new(|| (0..).zip(FUNCTIONS).map(|(at, function)| (function.name, at)).collect());
 
 /// The names of all functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

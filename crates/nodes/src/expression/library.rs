@@ -1,15 +1,21 @@
-//! The node types of which expressions consist, with their instances.
+//! The node types of which expressions consist, with their instances and the networks of
+//! expressions.
 //!
-//! All expressions made with one registry share the instances. The lock is held only for a lookup;
-//! the data it guards is merely a cache.
+//! All expressions made with one registry share the instances, and those of the same structure
+//! their network. A lock is held only for a lookup; the data it guards is merely a cache.
 
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::Type;
-use millstream_node::{Instance, NodeDef, Registry, Settings};
+use millstream_node::{Instance, Network, NodeDef, Registry, Settings};
 use rustc_hash::FxHashMap;
 
-/// The maximum number of cached instances.
+use super::network::network;
+use super::{Expression, SyntaxError};
+
+/// The maximum number of cached instances, and that of networks.
 const MAX_CACHED: usize = 1 << 12;
 
 /// The node types of a library.
@@ -17,6 +23,26 @@ pub(super) struct Library {
     registry: Registry,
     /// By node type, types and the setting of `vector.swizzle`.
     instances: Mutex<FxHashMap<Key, Arc<Instance>>>,
+    /// Hashed with a seed, because expressions come from untrusted documents.
+    networks: Mutex<HashMap<Structure, Arc<Network>>>,
+}
+
+/// An expression with the types of its inputs. Those with equal terms are equal, whatever the names
+/// of their inputs are.
+struct Structure(Expression, Vec<Type>);
+
+impl PartialEq for Structure {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.terms == other.0.terms && self.0.nodes == other.0.nodes && self.1 == other.1
+    }
+}
+
+impl Eq for Structure {}
+
+impl Hash for Structure {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.0.terms, &self.0.nodes, &self.1).hash(state);
+    }
 }
 
 type Key = (usize, Vec<Type>, Box<str>);
@@ -26,7 +52,34 @@ impl Library {
     pub(super) fn new(registry: &Registry) -> Self {
         let mut registry = registry.clone();
         registry.remove(super::NAME);
-        Self { registry, instances: Mutex::default() }
+        Self { registry, instances: Mutex::default(), networks: Mutex::default() }
+    }
+
+    /// The network of an expression whose inputs have these types, shared by expressions of the
+    /// same structure.
+    ///
+    /// # Errors
+    /// See [`network`].
+    pub(super) fn network(
+        &self,
+        expression: Expression,
+        types: &[Type],
+    ) -> Result<Arc<Network>, SyntaxError> {
+        let lock = || self.networks.lock().unwrap_or_else(PoisonError::into_inner);
+        let structure = Structure(expression, types.to_vec());
+        if let Some(known) = lock().get(&structure) {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(network(&structure.0, types, self)?);
+        // Narrowed parts have places in the text.
+        if made.narrowed.is_empty() {
+            let mut known = lock();
+            if known.len() >= MAX_CACHED {
+                known.clear();
+            }
+            known.insert(structure, Arc::clone(&made));
+        }
+        Ok(made)
     }
 
     /// A node type that expressions rely on.

@@ -545,3 +545,24 @@ fn spaces_do_not_count_for_the_limit_on_the_length() {
     let error = parse(&vec!["1"; 40_000].join("+")).expect_err("it is too long");
     assert!(error.message.contains("79999 bytes without spaces"), "{error}");
 }
+
+#[test]
+fn expressions_of_the_same_structure_share_their_network() {
+    let network = |text: &str, types: &[Type]| instance(text, types).unwrap().network.unwrap();
+    let [f, d] = [Type::F32, Type::F64];
+    let shared = network("2 * a + sin(b)", &[f, f]);
+    assert!(Arc::ptr_eq(&shared, &network("2*left + sin( right )", &[f, f])));
+    for (text, types) in [
+        ("2 * a + sin(a)", vec![f]),
+        ("2.0 * a + sin(b)", vec![f, f]),
+        ("2 * a + cos(b)", vec![f, f]),
+        ("2 * a + sin(b)", vec![f, d]),
+    ] {
+        assert!(!Arc::ptr_eq(&shared, &network(text, &types)), "{text}");
+    }
+    // Narrowed parts have places in the text, which differ.
+    let places =
+        |text: &str| network(text, &[d]).narrowed.iter().map(|part| part.start).collect::<Vec<_>>();
+    assert_eq!(places("vec3(a)"), [5]);
+    assert_eq!(places("vec3(  wide)"), [7]);
+}

@@ -1,5 +1,7 @@
 //! The lexer of expressions, which splits a text into numbers, names and symbols.
 
+use std::hash::{Hash, Hasher};
+
 use super::SyntaxError;
 
 /// A token and its byte range in the text.
@@ -19,14 +21,28 @@ pub(super) enum TokenKind<'t> {
     End,
 }
 
-/// A number literal.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A number literal. Numbers are equal to the bit.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Number {
     /// The nearest float.
     pub(super) value: f64,
     /// The integer, if it was written without point and exponent, and it or its negative fits into
     /// 64 bits.
     integer: Option<i128>,
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        self.value.to_bits() == other.value.to_bits() && self.integer == other.integer
+    }
+}
+
+impl Eq for Number {}
+
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.value.to_bits(), self.integer).hash(state);
+    }
 }
 
 impl Number {
@@ -97,7 +113,7 @@ impl<'t> Lexer<'t> {
                 self.at += n;
                 TokenKind::Name(&rest[..n])
             }
-            Some(c) => match Symbol::ALL.iter().find(|(_, text)| rest.starts_with(text)) {
+            Some(c) => match Symbol::ALL.iter().find(|(_, text)| starts(rest, text)) {
                 Some((symbol, text)) => {
                     self.at += text.len();
                     TokenKind::Symbol(*symbol)
@@ -158,6 +174,11 @@ impl<'t> Lexer<'t> {
             text.parse().ok().filter(|integer| whole && *integer <= -i128::from(i64::MIN));
         Ok(Number { value, integer })
     }
+}
+
+/// Whether a text starts with a symbol; most differ in the first byte.
+fn starts(rest: &str, symbol: &str) -> bool {
+    rest.as_bytes().first() == symbol.as_bytes().first() && rest.starts_with(symbol)
 }
 
 fn starts_with_fraction(rest: &str) -> bool {

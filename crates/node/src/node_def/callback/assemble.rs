@@ -18,8 +18,9 @@ use super::{
 };
 use crate::class::Class;
 use crate::node_def::instance::{InputSlot, Instance, Kernel};
+use crate::node_def::make::replaced_by_lowering;
 use crate::node_def::state::{STARTED, StateSpec};
-use crate::node_def::{KernelSpec, Maker, NodeDef, Sockets, replaced_by_lowering};
+use crate::node_def::{KernelSpec, Maker, NodeDef, Sockets};
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
 use crate::signature::{Default, OutputSocket, Signature, Socket, SocketType};

@@ -10,9 +10,10 @@ use smallvec::SmallVec;
 use super::Task;
 use super::assemble::{Assembly, OF_INPUT, OF_OUTPUTS, args_of, calls, is_passed, needed_by};
 use crate::node_def::instance::{Instance, Kernel};
+use crate::node_def::make::replaced_by_lowering;
 use crate::node_def::network::{Network, Part, PartSource};
 use crate::node_def::state::pick_of;
-use crate::node_def::{KernelSpec, NodeDef, replaced_by_lowering};
+use crate::node_def::{KernelSpec, NodeDef};
 use crate::settings::{SettingError, SettingValue, Settings};
 use crate::signature::{Signature, Socket};
 
