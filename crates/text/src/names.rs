@@ -47,11 +47,11 @@ struct KnownTypes {
 }
 
 /// The number of shared words.
-const N_WORDS: usize = 128;
+const N_WORDS: usize = 32;
 
 /// The number of node types that are found without a search; few of those that a document uses
 /// share a place.
-const N_RECENT: usize = 256;
+const N_RECENT: usize = 128;
 
 /// A node type without settings, or the name of one that the registry lacks.
 pub(crate) struct Known {
