@@ -71,12 +71,9 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// The position of an input, which is searched from where it is expected.
-    pub(crate) fn input(&self, name: &str, expected: usize) -> Option<usize> {
-        let n = self.inputs.len();
-        (expected..n)
-            .chain(0..expected.min(n))
-            .find(|i| is_same_word(self.inputs[*i].as_bytes(), name.as_bytes()))
+    /// The position of the first input of this name.
+    pub(crate) fn input(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|input| is_same_word(input.as_bytes(), name.as_bytes()))
     }
 }
 

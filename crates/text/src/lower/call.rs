@@ -63,7 +63,7 @@ impl<'a, 's> Maker<'a, 's, '_> {
                         ArgTo::Input(socket) => socket,
                         ArgTo::Setting(_) | ArgTo::Position => continue,
                     };
-                    let known = sockets.and_then(|it| Some((it, it.input(socket, given.next)?)));
+                    let known = sockets.and_then(|it| Some((it, it.input(socket)?)));
                     let (socket, is_new) = match known {
                         Some((sockets, at)) => {
                             let socket = Arc::clone(&sockets.inputs[at]);
@@ -155,15 +155,12 @@ impl<'a, 's> Maker<'a, 's, '_> {
 struct Given {
     /// A bit for each of the first sockets.
     first: u64,
-    /// The socket after the last one, which is likely to be given next.
-    next: usize,
     unknown: Seen,
 }
 
 impl Given {
     /// Adds the socket at a position; false if it exists already.
     fn insert_known<T>(&mut self, at: usize, name: &Arc<str>, inputs: &[(Arc<str>, T)]) -> bool {
-        self.next = at + 1;
         if at >= u64::BITS as usize {
             return self.unknown.insert(name, inputs);
         }
