@@ -124,7 +124,10 @@ fn lane_from_json(lane: Lane, json: &Json) -> Result<u64, LaneError> {
             integer(json)?.and_then(|x| i32::try_from(x).ok()).map(|x| x as u32 as u64).ok_or(range)
         }
         Lane::I64 => {
-            let range = LaneError::Range("-9223372036854775808 to 9223372036854775807 fit");
+            let range = LaneError::Range(
+                "-9223372036854775808 to 9223372036854775807 fit; beyond 9007199254740992, write \
+                 all digits, without a point or an exponent",
+            );
             integer(json)?.map(|x| x as u64).ok_or(range)
         }
         Lane::F32 => {
@@ -188,12 +191,23 @@ fn shortened(json: &Json) -> String {
     let what = match json {
         Json::Array(items) if items.len() > 4 => return format!("a list of {} items", items.len()),
         Json::Object(_) => return "an object".into(),
+        Json::Number(number) => written(number),
         _ => json.to_string(),
     };
     if what.chars().count() > 40 {
         format!("{}...", what.chars().take(37).collect::<String>())
     } else {
         what
+    }
+}
+
+/// A number as people write it: a whole number with all its digits, unless these are very many.
+fn written(number: &serde_json::Number) -> String {
+    const MAX_DIGITS: f64 = 1e24;
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(x) if x.abs() >= MAX_DIGITS => format!("{x:e}"),
+        Some(x) if x.fract() == 0.0 && x.abs() >= 1e15 => format!("{x:.0}"),
+        Some(_) | None => number.to_string(),
     }
 }
 

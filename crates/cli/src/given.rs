@@ -63,9 +63,11 @@ pub(crate) fn given(
     }
 }
 
-/// Parses a value as JSON; strings need no quotes.
+/// Parses a value as JSON; strings need no quotes, and a number may have a plus sign.
 fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
-    let json = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+    let signed =
+        text.strip_prefix('+').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let json = serde_json::from_str(signed.unwrap_or(text)).unwrap_or_else(|_| Json::from(text));
     let json = match json {
         Json::String(_) => json,
         _ if ty == Type::STRING => Json::from(text),

@@ -1,6 +1,7 @@
 //! Errors in the text form, apart from those of names and types, which checking finds.
 
 use millstream_base::diagnostics::counted;
+use millstream_document::CheckError;
 
 /// Why a part of a text is not part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -110,6 +111,10 @@ pub enum TextError {
         /// The name.
         name: String,
     },
+    /// A literal that is not a value of the type of its output.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Value(CheckError),
     /// Comments in a text whose view data leaves no room for them.
     #[error("the view data is not an object, so it has no room for the comments")]
     #[diagnostic(code(text::no_room), help("write it as `view {{ \"editor\": ... }}`"))]

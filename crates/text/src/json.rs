@@ -1,6 +1,9 @@
 //! JSON values inside the text form: finding their ends, reading them, and writing them on one line.
+//! Numbers in them may have a plus sign, which JSON lacks.
 //!
 //! Finding ends and writing do not recurse, so depth does not consume the stack.
+
+use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
@@ -30,7 +33,7 @@ pub(crate) fn value_end(text: &str, start: usize) -> Result<usize, Problem> {
                 }
             }
             Some(b'"') => at = string_end(text, at)?,
-            Some(b'-' | b'0'..=b'9') => at = number_end(text, at)?,
+            Some(b'+' | b'-' | b'0'..=b'9') => at = number_end(text, at)?,
             Some(_) => at = word_end(text, at)?,
             None => return Err(ended(text, &open)),
         }
@@ -157,11 +160,11 @@ fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
     let digits = |from: usize| {
         from + bytes[from.min(bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count()
     };
-    let whole = start + usize::from(bytes[start] == b'-');
+    let whole = start + usize::from(matches!(bytes[start], b'+' | b'-'));
     let mut at = digits(whole);
     let refuse = |at: usize, message: &str| Err(Problem::syntax(start, at.max(start + 1), message));
     if at == whole {
-        return refuse(at, "a number needs a digit after its `-`");
+        return refuse(at, "a number needs a digit after its sign");
     }
     if bytes[whole] == b'0' && at > whole + 1 {
         return refuse(at, "a number cannot start with 0 and another digit");
@@ -182,6 +185,27 @@ fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
         at = end;
     }
     Ok(at)
+}
+
+/// A value whose end was found, without the plus signs of its numbers.
+pub(crate) fn without_plus(value: &str) -> Cow<'_, str> {
+    let bytes = value.as_bytes();
+    if !bytes.contains(&b'+') {
+        return Cow::Borrowed(value);
+    }
+    let (mut at, mut start, mut plain) = (0, 0, String::new());
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = plain_string_end(bytes, at),
+            b'+' if at == 0 || !matches!(bytes[at - 1], b'e' | b'E') => {
+                plain.push_str(&value[start..at]);
+                (start, at) = (at + 1, at + 1);
+            }
+            _ => at += 1,
+        }
+    }
+    plain.push_str(&value[start..]);
+    Cow::Owned(plain)
 }
 
 fn word_end(text: &str, start: usize) -> Result<usize, Problem> {
@@ -417,6 +441,21 @@ mod tests {
         let mut out = String::new();
         write_value("{\"a\" :[1,2 , {}],\"b, c\":{ \"d\":null}}", &mut out);
         assert_eq!(out, r#"{ "a": [1, 2, {}], "b, c": { "d": null } }"#);
+    }
+
+    #[test]
+    fn numbers_may_have_a_plus_sign() {
+        for (value, plain) in [
+            ("+5", "5"),
+            ("[+1e+3, -2E+4, {\"+\": +0.5}]", "[1e+3, -2E+4, {\"+\": 0.5}]"),
+            ("\"+1\"", "\"+1\""),
+        ] {
+            assert_eq!(value_end(value, 0).ok(), Some(value.len()), "{value}");
+            assert_eq!(without_plus(value), plain);
+        }
+        for wrong in ["+", "+-1", "++1", "[+]", "+true"] {
+            assert!(value_end(wrong, 0).is_err(), "{wrong}");
+        }
     }
 
     #[test]

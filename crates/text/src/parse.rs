@@ -16,7 +16,7 @@ use millstream_base::diagnostics::did_you_mean;
 use millstream_base::pages::reserve_in_huge_pages;
 
 use crate::error::{Problem, TextError};
-use crate::json::{shown, value_end};
+use crate::json::{shown, value_end, without_plus};
 use crate::name;
 use crate::token::{Kind, Lexer, Symbol, Token};
 use crate::tree::{Arg, Item, Piece, Tree, What, Word};
@@ -237,13 +237,13 @@ impl<'t> Parser<'t> {
         self.lexer.at = end;
         self.token = Token { kind: Kind::Line, start, end };
         self.advance()?;
-        Ok(Cow::Borrowed(&self.text[start..end]))
+        Ok(without_plus(&self.text[start..end]))
     }
 
     /// A number with its sign.
     fn number(&mut self, what: &str) -> Result<f64, Problem> {
         let start = self.token.start;
-        self.takes(Symbol::Subtract)?;
+        let _is_signed = self.takes(Symbol::Subtract)? || self.takes(Symbol::Add)?;
         if self.token.kind != Kind::Number {
             return Err(self.missing(what));
         }
@@ -257,7 +257,7 @@ impl<'t> Parser<'t> {
 
     fn whole<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Problem> {
         let start = self.token.start;
-        self.takes(Symbol::Subtract)?;
+        let _is_signed = self.takes(Symbol::Subtract)? || self.takes(Symbol::Add)?;
         let is_number = self.token.kind == Kind::Number;
         if is_number {
             self.advance()?;

@@ -180,7 +180,7 @@ impl<'d> Raiser<'d, '_> {
             {
                 ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_) => true,
                 ExprKind::Literal(text) => serde_json::from_str(text).is_ok_and(|json| {
-                    literal_node(self.vocabulary.registry, &def.ty, &json).is_none()
+                    literal_node(self.vocabulary.registry, &def.ty, &json) == Ok(None)
                 }),
                 _ => false,
             };
@@ -213,7 +213,7 @@ impl<'d> Raiser<'d, '_> {
     fn literal(&self, node: &'d Node, output: &OutputDef) -> Option<ExprKind<'d>> {
         let (_, input) = node.inputs.iter().next()?;
         let InputValue::Literal(json) = &input.value else { return None };
-        let made = literal_node(self.vocabulary.registry, &output.ty, json)?;
+        let made = literal_node(self.vocabulary.registry, &output.ty, json).ok()??;
         (made == *node).then(|| ExprKind::Literal(Cow::Owned(json.to_string())))
     }
 

@@ -100,6 +100,16 @@ pub enum CheckError {
         /// The input.
         name: String,
     },
+    /// An argument without a name follows one with a name.
+    #[error("an argument without a name follows one with a name")]
+    #[diagnostic(
+        code(check::unnamed_argument),
+        help("name it too, as in `{name}: ...`, or move it to the front")
+    )]
+    UnnamedArgument {
+        /// An input of the group.
+        name: String,
+    },
     /// The node has no such output.
     #[error("`{link}`: `{node_type}` has no output called `{name}`")]
     #[diagnostic(code(check::unknown_output), help("{hint}"))]
@@ -362,14 +372,14 @@ pub enum CheckError {
         /// The bound that it violates.
         side: String,
     },
-    /// The default of an input is not a value of its type.
-    #[error("the default of {what}: {error}")]
+    /// The default of an input, or the literal of an output, is not a value of its type.
+    #[error("the {what}: {error}")]
     #[diagnostic(
-        code(check::wrong_default),
+        code(check::wrong_value),
         help("{}", error.help().map(|help| help.to_string()).unwrap_or_default())
     )]
-    WrongDefault {
-        /// The input.
+    WrongValue {
+        /// The default or value, and of which input or output.
         what: String,
         /// The problem with the value.
         error: LiteralError,

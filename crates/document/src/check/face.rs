@@ -129,7 +129,8 @@ impl<'d> Faces<'d> {
         let ty = self.ty(&def.ty, def.spot, at, problems)?;
         let default = def.default.as_ref().map(|json| literal::from_json(ty, json)).transpose();
         let default = default.map_err(|error| {
-            let error = CheckError::WrongDefault { what: at.whole(), error };
+            let error =
+                CheckError::WrongValue { what: format!("default of {}", at.whole()), error };
             problems.report(at, def.spot.span(), &error);
         });
         for warning in range_warnings(name, def, ty, default.as_ref().ok().and_then(Option::as_ref))

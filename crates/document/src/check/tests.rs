@@ -404,7 +404,7 @@ fn an_unknown_entry_hides_no_other_problem() {
         &expect![[r#"
             error load::unknown_key at "remark"
                 the document has no entry called `remark` (entries: `$schema`, `millstream`, `name`, `fps`, `start_frame`, `inputs`, `outputs`, `nodes`, `groups`, `use`, `lock`, `view`)
-            error check::wrong_default at "x": { "type": "f32", "colour": 1, "default": "blue" }
+            error check::wrong_value at "x": { "type": "f32", "colour": 1, "default": "blue" }
                 the default of input `x`: "blue" is not an f32 (an f32 is written as a number)
             error load::unknown_key at "colour"
                 input `x` has no entry called `colour` (entries: `type`, `default`, `min`, `max`, `step`, `unit`, `about`)
@@ -558,7 +558,7 @@ fn a_wrong_default_does_not_hide_a_wrong_range() {
         r#""inputs": { "x": { "type": "f32", "default": "a", "min": 5, "max": 1 } },
         "nodes": { "n": { "type": "math.sqrt", "in": { "x": { "input": "x" } } } }"#,
         &expect![[r#"
-            error check::wrong_default at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
+            error check::wrong_value at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
                 the default of input `x`: "a" is not an f32 (an f32 is written as a number)
             warning check::useless_range at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
                 the range of input `x` is empty: `min` is above `max` (change or remove `min` and `max`)

@@ -2,7 +2,7 @@
 
 use millstream::register::FromProgram;
 use millstream::session::{Ask, Session};
-use millstream::{Edit, Engine, LogDetail, NodeDef, Request, Type};
+use millstream::{Edit, Engine, LogDetail, NodeDef, Request, Severity, Type};
 use serde_json::{Value as Json, json};
 
 fn document(text: &str) -> String {
@@ -150,8 +150,8 @@ fn node_types_of_the_program_around_the_engine_are_called_too() {
 #[test]
 fn literals_of_outputs_have_their_types() {
     let text = "output i: i32 = -5\noutput l: i64 = 9007199254740993\noutput d: f64 = 0.1\n\
-                output n: i32 = 1e3\noutput v: vec3 = [1, 2, 3]\noutput w: vec3 = 2\n\
-                output b: bool = true\noutput one: i32 = true\noutput s: string = \"a\"\n\
+                output n: i32 = 1e3\noutput v: vec3 = [1, 2, 3]\noutput w: vec3 = (2)\n\
+                output b: bool = true\noutput one: i32 = +1\noutput s: string = \"a\"\n\
                 output next: i64 = l + 1\n";
     let program = Engine::new().load(text.as_bytes()).expect("it loads");
     let answer = program.run(&Request::new()).expect("it runs");
@@ -163,12 +163,54 @@ fn literals_of_outputs_have_their_types() {
     let vector = |name: &str| answer.value::<millstream::Vec3>(name).map(|it| format!("{it:?}"));
     assert!(vector("v").is_some() && vector("w").is_some());
     assert_eq!(answer.value::<bool>("b"), Some(true));
-    for (text, told) in [
-        ("output o: i32 = 1.5\n", "1.5 is not an i32"),
-        ("output o: i32 = [1]\n", "[1] is not an i32"),
-        ("output o: bool = 1\n", "1 is not a bool"),
+}
+
+#[test]
+fn literals_of_outputs_are_read_like_defaults_of_inputs() {
+    let told = |text: String| {
+        let error = Engine::new().load(text.as_bytes()).expect_err("it does not fit");
+        let millstream::Error::Document(problems) = error else { panic!("{text}: {error}") };
+        let mut errors = problems.iter().filter(|it| it.severity == Severity::Error);
+        let only = errors.next().expect("it has an error");
+        assert_eq!(errors.next().map(|it| &it.message), None, "{text}");
+        assert!(only.place.span.is_some());
+        let rest = only.message.split_once("o`: ").expect("it names the input or output").1;
+        (only.code.clone(), rest.to_owned(), only.help.clone())
+    };
+    for (ty, literal, reason) in [
+        ("i32", "1.5", "1.5 is not an i32"),
+        ("i32", "[1]", "[1] is not an i32"),
+        ("i32", "true", "true is not an i32"),
+        ("i32", "3e9", "3000000000.0 does not fit an i32"),
+        ("i64", "-9300000000000000000", "-9300000000000000000 does not fit an i64"),
+        ("f32", "1e39", "1e39 does not fit an f32"),
+        ("f64", "true", "true is not an f64"),
+        ("bool", "1", "1 is not a bool"),
+        ("vec3", "3", "3 is not a vec3"),
+        ("vec3", "[1, 2]", "[1,2] is not a vec3"),
+        ("color", "+0.5", "0.5 is not a color"),
+        ("list<f32>", "3", "3 is not a list<f32>"),
+        ("string", "1", "1 is not a string"),
     ] {
-        let error = Engine::new().load(text.as_bytes()).expect_err("it does not fit").to_string();
-        assert!(error.contains(told), "{error}");
+        let output = told(format!("output o: {ty} = {literal}\nnode_of_it = math.add(o, 1)\n"));
+        let input = told(format!("input o: {ty} = {literal}\n"));
+        assert_eq!(output, input);
+        assert_eq!(output.1, reason);
     }
+}
+
+#[test]
+fn numbers_with_a_plus_sign_are_numbers() {
+    let text = "input a: i32 = +5 from +1 to +9\ninput v: vec3 = [+1, -2, +3e+1]\n\
+                output o: i32 = +7\noutput l: list<i32> = [+1, 2]\nk = +4\n\
+                output s: f32 = math.add(+5, -3)\noutput t: i32 = a + +2\noutput u: vec3 = v\n\
+                output w: f32 = k\noutput r: f32 = list.get(list.range(count = +3), +1)\n";
+    let plain = text.replace("+ +2", "~").replace("e+1", "e1").replace('+', "").replace('~', "+ 2");
+    let of = |text: &str| {
+        let program = Engine::new().load(text.as_bytes()).expect("it loads");
+        let answer = program.run(&Request::new()).expect("it runs");
+        let outputs = answer.outputs.iter();
+        outputs.map(|output| format!("{:?}", output.value)).collect::<Vec<String>>()
+    };
+    assert_eq!(of(text), of(&plain));
 }

@@ -11,7 +11,7 @@ use millstream_base::{Place, Span};
 use millstream_document::model::{
     Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom, Places, Setting,
 };
-use millstream_document::{Fields, FreeNames, LoadError, Spot, name_problem};
+use millstream_document::{CheckError, Fields, FreeNames, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
 use super::blocks::{From, links_outside};
@@ -302,21 +302,31 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             }
         };
         let link = Link { node: Arc::clone(&node.1), output };
-        match self.literal(ty, expr)? {
-            Some(literal) => self.add(node, literal),
-            None => self.node(node, expr, Spot::new(self.shared.tree.span(expr))),
+        let spot = Spot::new(self.shared.tree.span(expr));
+        match self.literal((name, ty), expr) {
+            Ok(Some(literal)) => self.add(node, literal),
+            Ok(None) => self.node(node, expr, spot),
+            Err(problem) => {
+                self.add(node, unreadable(spot));
+                return Err(problem);
+            }
         }
         Ok(OutputFrom::Link(link))
     }
 
     /// The node of a literal that has the type of an output.
-    fn literal(&self, ty: &str, expr: ExprId) -> Made<Option<Node>> {
+    fn literal(&self, (name, ty): (&str, &str), expr: ExprId) -> Made<Option<Node>> {
         let ExprKind::Literal(text) = self.shared.tree.kind(expr) else { return Ok(None) };
         let json = self.json(text, expr)?;
-        let spot = Spot::new(self.shared.tree.span(expr));
-        Ok(literal_node(self.shared.vocabulary.registry, ty, &json).map(|mut node| {
-            node.spot = spot;
-            node.inputs.values_mut().for_each(|input| input.spot = spot);
+        let span = self.shared.tree.span(expr);
+        let node = literal_node(self.shared.vocabulary.registry, ty, &json).map_err(|error| {
+            let what = format!("value of output `{}`", shortened(name));
+            let error = TextError::Value(CheckError::WrongValue { what, error });
+            Problem::new(span.start as usize, span.end as usize, error)
+        })?;
+        Ok(node.map(|mut node| {
+            node.spot = Spot::new(span);
+            node.inputs.values_mut().for_each(|input| input.spot = Spot::new(span));
             node
         }))
     }

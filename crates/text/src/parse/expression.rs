@@ -57,14 +57,16 @@ impl<'t> Parser<'t> {
                 self.pieces.truncate(first);
                 return Ok(operand);
             }
-            [Piece::Prefix(Symbol::Subtract), Piece::Operand(operand)]
+            [Piece::Prefix(sign @ (Symbol::Subtract | Symbol::Add)), Piece::Operand(operand)]
                 if self.is_number(operand) =>
             {
                 self.pieces.truncate(first);
                 let number = self.tree.span(operand);
                 let number = &self.text[number.start as usize..number.end as usize];
                 let text = &self.text[start..self.last_end];
-                let text = if text.len() == number.len() + 1 {
+                let text = if sign == Symbol::Add {
+                    Cow::Borrowed(number)
+                } else if text.len() == number.len() + 1 {
                     Cow::Borrowed(text)
                 } else {
                     Cow::Owned(format!("-{number}"))
