@@ -22,6 +22,7 @@ mod literals;
 mod mismatch;
 mod names;
 mod narrow;
+mod origin;
 mod settle;
 mod shapes;
 mod single;

@@ -6,6 +6,7 @@
 //! has several *parts* here: one for each output, and one for the whole node.
 
 mod cases;
+mod computed;
 mod equal;
 mod formulas;
 mod in_cases;
@@ -29,6 +30,7 @@ use equal::Alike;
 use formulas::choosing;
 use in_cases::InCases;
 pub(crate) use in_cases::MAX_NESTED;
+use relays::Relays;
 pub(crate) use relays::{BodyParts, Firsts};
 
 /// An order of the nodes of a body in which a node with parts may occur several times.
@@ -172,6 +174,7 @@ pub(crate) struct Grain<'d> {
     scoped: Option<FxHashSet<Arc<str>>>,
     /// The numbers of equal nodes and groups.
     alike: Alike,
+    relays: Relays,
 }
 
 /// The parts of the nodes of a body. The first part of a node is the whole node.
@@ -226,6 +229,7 @@ impl<'d> Grain<'d> {
             stateful: None,
             scoped: None,
             alike: Alike::default(),
+            relays: Relays::default(),
         }
     }
 
@@ -271,7 +275,7 @@ impl<'d> Grain<'d> {
         let whole = self.parts(nodes, |_| false);
         let order = whole.sorted();
         let divided = divided_on_cycles(&whole, &order, self.registry);
-        let always = |nodes: Vec<u32>| Cycle { nodes, why: String::new() };
+        let always = |nodes: Vec<u32>| Cycle { nodes, why: String::new(), hint: None };
         if !divided.iter().any(|is_divided| *is_divided) {
             let cycles = order.cycles.into_iter().map(always).collect();
             return FineOrder { order: order.order, cycles, conditional: Vec::new() };

@@ -19,6 +19,26 @@ pub(crate) struct Conditional {
     /// How selectors lead to the cases.
     pub(crate) choice: Choice,
     pub(crate) cases: Vec<Case>,
+    /// The conditions that formulas compute and that select cases.
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// A condition that a formula computes from sources outside of the cycle.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    /// The node of the formula.
+    pub(crate) node: u32,
+    /// Its part of the text.
+    pub(crate) text: Arc<str>,
+}
+
+/// Where a selector is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SelectorAt {
+    /// A node, and the number of the input.
+    Input { node: u32, input: u32 },
+    /// The number of a condition.
+    Condition(u32),
 }
 
 /// A decision tree that leads to a case.
@@ -28,9 +48,8 @@ pub(crate) enum Choice {
     Case(u32),
     /// A selector, with one subtree per arm.
     By {
-        /// The node that reads the selector, and the number of the input.
-        node: u32,
-        input: u32,
+        /// The selector.
+        selector: SelectorAt,
         /// The type of a switch with this many arms.
         ty: Arc<str>,
         /// The subtrees of the arms.
@@ -59,6 +78,8 @@ pub(crate) struct Cycle {
     /// The case in which the cycle exists, or why switches do not break it, as a clause after "the
     /// nodes form a cycle".
     pub(crate) why: String,
+    /// The next step for the author, if switches nearly break it.
+    pub(crate) hint: Option<&'static str>,
 }
 
 const NEW: u8 = 0;

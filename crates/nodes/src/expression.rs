@@ -24,7 +24,7 @@ use millstream_base::Type;
 use millstream_node::node_def::formula::{FormulaSetting, FormulaTerm};
 use millstream_node::settings::SettingError;
 use millstream_node::{
-    Among, Formula, FormulaCall, NodeDef, Registry, SettingKind, Signature, SocketType,
+    Among, Formula, FormulaCall, FormulaTest, NodeDef, Registry, SettingKind, Signature, SocketType,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -44,6 +44,7 @@ pub fn register(registry: &mut Registry) {
             .formula(FormulaSetting {
                 name: TEXT,
                 read: |text| Some(parse(text).ok()?.formula()),
+                choosing: &["?", "if", "switch"],
                 group_calls: calls::group_calls,
             })
             .sockets_by_settings(move |settings| {
@@ -67,6 +68,9 @@ pub fn call_new_types(registry: &mut Registry) {
 pub(crate) const NAME: &str = "math.expression";
 const SUMMARY: &str = "Evaluates a formula written as text";
 const TEXT: &str = "text";
+
+/// The node type that chooses as `c ? a : b` does.
+const SWITCH: &str = "control.switch";
 
 /// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +99,7 @@ impl Expression {
         };
         let calls = self.terms.iter().enumerate().filter_map(call).collect();
         let structure = format!("{:?} {:?}", self.terms, self.nodes);
+        let of = |term: &Term| FormulaTerm::Of(term.operands().map(|term| term.0).collect());
         let term = |term: &Term| match term {
             Term::Input(input) => FormulaTerm::Input(*input),
             Term::Truth(value) => FormulaTerm::Truth(*value),
@@ -102,9 +107,48 @@ impl Expression {
             Term::Choose(condition, yes, no) => {
                 FormulaTerm::Choose { condition: condition.0, arms: [no.0, yes.0] }
             }
-            other => FormulaTerm::Of(other.operands().map(|term| term.0).collect()),
+            Term::Node(node, args) if *self.nodes[*node as usize] == *SWITCH => {
+                switched(args).unwrap_or_else(|| of(term))
+            }
+            other => of(other),
         };
-        Formula { structure, calls, terms: self.terms.iter().map(term).collect() }
+        let terms: Vec<FormulaTerm> = self.terms.iter().map(term).collect();
+        let tests = self.tests(&terms);
+        Formula { structure, calls, terms, tests }
+    }
+
+    /// The conditions among these terms that are computed and are truth values.
+    fn tests(&self, terms: &[FormulaTerm]) -> Vec<FormulaTest> {
+        let mut tests: Vec<FormulaTest> = Vec::new();
+        for term in terms {
+            let FormulaTerm::Choose { condition, .. } = term else { continue };
+            let mut at = *condition;
+            while let FormulaTerm::Not(of) = &terms[at as usize] {
+                at = *of;
+            }
+            let inputs = self.inputs_of(TermId(at));
+            let test = FormulaTest { text: self.ranges[at as usize].clone(), inputs };
+            let is_test = matches!(&self.terms[at as usize], Term::Binary(binary, ..)
+                if binary.gives_truth());
+            if is_test && !test.inputs.is_empty() && !self.calls_nodes(at) && !tests.contains(&test)
+            {
+                tests.push(test);
+            }
+        }
+        tests
+    }
+
+    /// Whether a term is computed by calls of node types.
+    fn calls_nodes(&self, at: u32) -> bool {
+        let mut stack = vec![TermId(at)];
+        while let Some(TermId(at)) = stack.pop() {
+            let term = &self.terms[at as usize];
+            if matches!(term, Term::Node(..)) {
+                return true;
+            }
+            stack.extend(term.operands());
+        }
+        false
     }
 
     /// The inputs that a term reads, ascending.
@@ -126,9 +170,7 @@ impl Expression {
     fn is_truth(&self) -> bool {
         match self.terms.last().expect("an expression has a term") {
             Term::Truth(_) | Term::Unary(Unary::Not, _) => true,
-            Term::Binary(binary, ..) => {
-                binary.is_comparison() || matches!(binary, Binary::And | Binary::Or)
-            }
+            Term::Binary(binary, ..) => binary.gives_truth(),
             Term::Number(_)
             | Term::Input(_)
             | Term::Unary(Unary::Negate, _)
@@ -175,6 +217,20 @@ pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
 
 /// An argument of a call, optionally with the name of the input.
 type Argument = (Option<Arc<str>>, TermId);
+
+/// The choice that a call of a switch makes; `None` if it leaves out an argument.
+fn switched(args: &[Argument]) -> Option<FormulaTerm> {
+    let given = |at: usize, name: &str| {
+        let mut args = args.iter().enumerate();
+        let is_it = |(k, (given, _)): &(usize, &Argument)| match given {
+            Some(given) => **given == *name,
+            None => *k == at,
+        };
+        args.find(is_it).map(|(_, (_, term))| term.0)
+    };
+    let (condition, no, yes) = (given(0, "condition")?, given(1, "false")?, given(2, "true")?);
+    Some(FormulaTerm::Choose { condition, arms: [no, yes] })
+}
 
 /// The position of a term among the terms of its expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -237,6 +293,11 @@ enum Binary {
 }
 
 impl Binary {
+    /// Whether the result is a truth value.
+    fn gives_truth(self) -> bool {
+        self.is_comparison() || matches!(self, Self::And | Self::Or)
+    }
+
     fn is_comparison(self) -> bool {
         match self {
             Self::Equal
@@ -302,7 +363,8 @@ fn details() -> String {
          one for each operator and function: `e/1`, `e/2` and so on for a node `e`, in the order \
          of computation. Repeated terms are computed once, and of `c ? a : b` only the selected \
          value is computed; both sides of `&&` and `||` are. Links may form a cycle through `c ? a : b` \
-         as through `control.switch`, if `c` is a truth value that is linked to the node.\n\n\
+         and calls of `control.switch` as through that node, if the condition is a truth value that \
+         does not depend on them.\n\n\
          Operators, from weakest to strongest: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` \
          `>=`; `+` `-`; `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which is \
          right-associative and binds more strongly than a minus before it: -x^2 is -(x^2). \

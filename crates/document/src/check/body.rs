@@ -173,7 +173,7 @@ impl<'d, 'c> Checker<'d, 'c> {
 
     /// Reports a cycle of nodes, each of which depends on the next.
     fn report_cycle(&mut self, def: &BodyDef<'_>, cycle: &Cycle) {
-        let Cycle { nodes: cycle, why } = cycle;
+        let Cycle { nodes: cycle, why, hint } = cycle;
         let node = |i: u32| def.nodes.get_index(i as usize).expect("nodes are counted");
         // Values flow from each node to the one before it, so the cycle is reported in reverse,
         // starting with the first of its nodes in the document.
@@ -199,10 +199,12 @@ impl<'d, 'c> Checker<'d, 'c> {
         let at = input.map_or(at, |(socket, _)| socket_at(at, socket));
         let registry = self.shapes.registry();
         let chooses = |node: &Node| text(node, registry).is_some_and(|text| text.contains('?'));
-        let hint = if cycle.iter().any(|at| chooses(node(*at).1)) {
-            "remove one of these links; `c ? a : b` breaks a cycle if `c` does not depend on the cycle \
-             and is a truth value from an input or another node, so compute the condition in a \
-             node of its own"
+        let hint = if let Some(hint) = *hint {
+            hint
+        } else if cycle.iter().any(|at| chooses(node(*at).1)) {
+            "remove one of these links; `c ? a : b` breaks a cycle if `c` is a truth value, such as \
+             `x > 1`, that depends on no node of the cycle; a condition that calls nodes or groups \
+             needs a node of its own"
         } else {
             "remove one of these links"
         };

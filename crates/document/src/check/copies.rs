@@ -7,19 +7,22 @@
 //! switches uses another body, in which these switches pass on the arms they take.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::sync::Arc;
 
 use millstream_base::id::Id;
-use millstream_base::{Type, Value};
+use millstream_base::{Lane, Type, Value};
 use millstream_node::interface::VALUE;
-use millstream_node::{Instance, Kernel, Registry, Settings};
+use millstream_node::{Instance, Kernel, Registry, Settings, Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value as Json;
 
+use super::origin::{Origin, origin};
 use crate::checked::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
 };
 use crate::grain::{MAX_NESTED, arm_of};
-use crate::order::{Choice, Conditional, sorted};
+use crate::order::{Choice, Conditional, SelectorAt, sorted};
 
 /// An input of a body, and the arm that it selects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +55,7 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
             let written = cycle.nodes.iter().map(|at| nodes[*at as usize].clone()).collect();
             let outputs = cycle.nodes.iter().map(|at| outputs_of(checked, id, *at)).collect();
             let choices = HashMap::new();
+            let conditions = vec![None; cycle.conditions.len()];
             let in_cases = &mut in_cases;
             let copying = Copying {
                 checked,
@@ -61,6 +65,7 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
                 written,
                 outputs,
                 choices,
+                conditions,
                 in_cases,
             };
             placed.insert(cycle.nodes[0], copying.run());
@@ -123,6 +128,8 @@ struct Copying<'b, 'c> {
     outputs: Vec<Vec<(Arc<str>, Type)>>,
     /// The choices among values of a type, by the type of the switch and the number of arms.
     choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
+    /// The nodes that compute the conditions of formulas.
+    conditions: Vec<Option<Source>>,
     in_cases: &'b mut InCases,
 }
 
@@ -232,12 +239,16 @@ impl Copying<'_, '_> {
         n_parts: &mut usize,
         order: &mut Vec<u32>,
     ) -> Source {
-        let (reader, input, ty, arms) = match choice {
+        let (selector, ty, arms) = match choice {
             Choice::Case(case) => return of_case(*case),
-            Choice::By { node, input, ty, arms } => (*node, *input, ty, arms),
+            Choice::By { selector, ty, arms } => (*selector, ty, arms),
         };
-        let selectors = self.checked.bodies[self.id].sources_of(self.written_of(reader));
-        let mut sources = vec![selectors[input as usize]];
+        let mut sources = vec![match selector {
+            SelectorAt::Input { node, input } => {
+                self.checked.bodies[self.id].sources_of(self.written_of(node))[input as usize]
+            }
+            SelectorAt::Condition(condition) => self.condition(condition as usize, order),
+        }];
         for arm in arms {
             sources.push(self.chosen((node, value), arm, of_case, n_parts, order));
         }
@@ -247,6 +258,32 @@ impl Copying<'_, '_> {
         *n_parts += 1;
         order.push(place);
         Source::Node { node: place, output: 0 }
+    }
+
+    /// The condition that a formula computes: that part of the formula as a node.
+    fn condition(&mut self, at: usize, order: &mut Vec<u32>) -> Source {
+        if let Some(known) = self.conditions[at] {
+            return known;
+        }
+        let condition = &self.cycle.conditions[at];
+        let written = self.written_of(condition.node);
+        let CheckedKind::Call(instance) = &written.kind else {
+            unreachable!("a formula is a call")
+        };
+        let all = self.checked.bodies[self.id].sources_of(written).to_vec();
+        let (made, read) = part_of_formula(instance, &condition.text);
+        let name = format!("{}/if{at}", written.name).into();
+        let sources = read.into_iter().map(|input| match input {
+            Read::Input(input) => all[input],
+            Read::Zero(ty) => literal(&mut self.checked.bodies[self.id], ty.default_value()),
+        });
+        let sources = sources.collect();
+        let place = self.checked.bodies[self.id].nodes.len() as u32;
+        self.add_named(name, condition.node, CheckedKind::Call(Arc::new(made)), sources);
+        order.push(place);
+        let source = Source::Node { node: place, output: 0 };
+        self.conditions[at] = Some(source);
+        source
     }
 
     /// A choice among this many values of a type.
@@ -277,8 +314,13 @@ impl Copying<'_, '_> {
 
     /// Adds a node for part `part` of a node of the cycle.
     fn add(&mut self, node: u32, part: usize, kind: CheckedKind, sources: Vec<Source>) {
-        let CheckedNode { name, span, .. } = self.written_of(node);
-        let (name, span) = (format!("{name}/{part}").into(), *span);
+        let name = format!("{}/{part}", self.written_of(node).name).into();
+        self.add_named(name, node, kind, sources);
+    }
+
+    /// Adds a node that belongs to a node of the cycle.
+    fn add_named(&mut self, name: Arc<str>, of: u32, kind: CheckedKind, sources: Vec<Source>) {
+        let span = self.written_of(of).span;
         let (first_source, n_sources) = self.add_sources(sources);
         let nodes = &mut self.checked.bodies[self.id].nodes;
         nodes.push(CheckedNode { name, kind, span, first_source, n_sources });
@@ -289,6 +331,74 @@ impl Copying<'_, '_> {
         let first = pool.len() as u32;
         pool.extend(sources);
         (first, pool.len() as u32 - first)
+    }
+}
+
+/// An input of a part of a formula.
+enum Read {
+    /// An input of the formula.
+    Input(usize),
+    /// A number of this type.
+    Zero(Type),
+}
+
+/// A part of a formula that is a truth value, as an instance of its own.
+fn part_of_formula(whole: &Instance, text: &str) -> (Instance, Vec<Read>) {
+    const IS_VALID: &str = "the formula is valid, and so is a part of it";
+    let def = &whole.def;
+    let setting = def.formula.as_ref().expect("the node type has formulas").name;
+    let read = |text: &str| {
+        let text = Json::from(text);
+        let settings = Settings::read(&def.settings, [(setting, &text)], &|_| None);
+        let settings = settings.expect(IS_VALID);
+        let signature = def.signature(&settings).expect(IS_VALID).into_owned();
+        (settings, signature)
+    };
+    let inputs = def.signature(&whole.settings).expect(IS_VALID).into_owned().inputs;
+    let (mut settings, mut signature) = read(text);
+    let lane = |input: usize| whole.inputs[input].ty.lanes().map(|(lane, _)| lane);
+    let is_read = |signature: &Signature, name: &str| signature.input(name).is_some();
+    let lanes: Vec<Lane> = (0..inputs.len())
+        .filter(|input| is_read(&signature, &inputs[*input].name))
+        .filter_map(lane)
+        .collect();
+    // Numbers without inputs have the widest type of all inputs, also of those that are not read.
+    let mut text = format!("({text})");
+    for (input, socket) in inputs.iter().enumerate() {
+        let is_missing = !is_read(&signature, &socket.name);
+        if is_missing
+            && lane(input).is_some_and(|lane| lane != Lane::Bool && !lanes.contains(&lane))
+        {
+            let _ = write!(text, " && {name} == {name}", name = socket.name);
+        }
+    }
+    (settings, signature) = if text.contains("&&") { read(&text) } else { (settings, signature) };
+    let read = signature.inputs.iter().map(|socket| {
+        let at = inputs.iter().position(|it| it.name == socket.name).expect("it is an input");
+        let is_own = lane(at).is_none_or(|lane| lanes.contains(&lane) || lane == Lane::Bool);
+        match lane(at) {
+            Some(lane) if !is_own => Read::Zero(scalar(lane)),
+            Some(_) | None => Read::Input(at),
+        }
+    });
+    let read: Vec<Read> = read.collect();
+    let types = read.iter().map(|read| match read {
+        Read::Input(input) => whole.inputs[*input].ty,
+        Read::Zero(ty) => *ty,
+    });
+    let arities = vec![1; read.len()];
+    let made = def.instantiate(settings, types.collect(), &arities).expect(IS_VALID);
+    (made, read)
+}
+
+/// The type of single numbers of a lane.
+fn scalar(lane: Lane) -> Type {
+    match lane {
+        Lane::Bool => Type::BOOL,
+        Lane::I32 => Type::I32,
+        Lane::I64 => Type::I64,
+        Lane::F32 => Type::F32,
+        Lane::F64 => Type::F64,
     }
 }
 
@@ -312,11 +422,11 @@ fn in_case(
     let mut differs = false;
     for at in 0..body.nodes.len() {
         let sources = body.sources_of(&body.nodes[at]).to_vec();
-        let arm = |source: &Source| match (source, case) {
-            (Source::Literal(literal), None) => {
-                arm_of(&body.literals[*literal as usize]).map(|arm| arm as u32)
+        let arm = |source: &Source| match (origin(checked, &body, *source, 0), case) {
+            (Origin::Literal(value), None) => arm_of(&value).map(|arm| arm as u32),
+            (Origin::Input(input, is_negated), Some(case)) if input == case.input => {
+                Some(if is_negated { u32::from(case.arm == 0) } else { case.arm })
             }
-            (Source::Input(input), Some(case)) => (*input == case.input).then_some(case.arm),
             _ => None,
         };
         let arms: Vec<Option<u32>> = sources.iter().map(arm).collect();

@@ -60,7 +60,7 @@ impl Editor {
         let (looped, cycles) = self.look_for_cycles(bodies);
         let was_cyclic = |body: BodyKey| self.looped.get(&body) == Some(&Looped::Cyclic);
         let closed = cycles.iter().find(|(body, _)| !was_cyclic(**body));
-        if let Some((body, Cycle { nodes, why })) = closed.filter(|_| !done.trusted) {
+        if let Some((body, Cycle { nodes, why, .. })) = closed.filter(|_| !done.trusted) {
             return Err(self.cycle(*body, nodes, why));
         }
         self.looped = looped;
@@ -81,10 +81,10 @@ impl Editor {
             let nodes = self.nodes(body);
             let slots: Vec<u32> = nodes.iter_slots().map(|(slot, ..)| slot).collect();
             let FineOrder { order, cycles, conditional } = grain.order(self.parts(body));
-            if let Some(Cycle { nodes: cycle, why }) = cycles.first() {
+            if let Some(Cycle { nodes: cycle, why, hint }) = cycles.first() {
                 looped.insert(body, Looped::Cyclic);
                 let nodes = cycle.iter().rev().map(|node| slots[*node as usize]).collect();
-                closed.insert(body, Cycle { nodes, why: why.clone() });
+                closed.insert(body, Cycle { nodes, why: why.clone(), hint: *hint });
             } else if !conditional.is_empty() {
                 looped.insert(body, Looped::Conditionally);
             } else if order.len() > nodes.len() {

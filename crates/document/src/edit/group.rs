@@ -31,6 +31,9 @@ struct Making {
     /// What stands for nodes: equal ones become one input, so that selectors which are equal outside
     /// are equal in the group.
     firsts: Firsts,
+    /// Nodes outside that negate truth values, with their copies in the group. They stay known as
+    /// negations, so that switches in the group break the same cycles.
+    negations: Vec<(Name, (Name, Node))>,
     def: GroupDef,
     /// The input of the group for each outside source.
     inputs: HashMap<InputKey, Name>,
@@ -79,6 +82,7 @@ impl Editor {
             user: Arc::clone(user),
             firsts: self.equal_sources(body, &selected),
             selected,
+            negations: Vec::new(),
             def: GroupDef::default(),
             inputs: HashMap::new(),
             arguments: Vec::new(),
@@ -87,6 +91,10 @@ impl Editor {
         };
         for name in &members {
             self.take_in(name, &mut making)?;
+        }
+        // The ids are those of the members, which come first.
+        for (_, (name, node)) in std::mem::take(&mut making.negations) {
+            making.def.nodes.insert(name, node);
         }
         for name in &members {
             self.give_out(name, &mut making)?;
@@ -110,6 +118,13 @@ impl Editor {
 
     /// Moves a node into the group; its outside sources become inputs.
     fn take_in(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
+        let node = self.node_inside(name, making)?;
+        making.def.nodes.insert(Arc::clone(name), node);
+        Ok(())
+    }
+
+    /// A node in the notation used inside the group.
+    fn node_inside(&self, name: &Name, making: &mut Making) -> Result<Node, Refusal> {
         let mut node = self.nodes(making.body)[&**name].clone();
         for (socket, input) in self.nodes(making.body)[&**name].inputs.iter() {
             let mut refused = None;
@@ -128,8 +143,32 @@ impl Editor {
             }
             node.inputs.insert(Arc::clone(socket), inside.expect("no source is taken away"));
         }
-        making.def.nodes.insert(Arc::clone(name), node);
-        Ok(())
+        Ok(node)
+    }
+
+    /// The copy in the group of a node outside that negates a truth value; `None` for other nodes.
+    fn negation_inside(&self, link: &Link, making: &mut Making) -> Result<Option<Link>, Refusal> {
+        if making.selected.contains(&link.node) || !making.firsts.negates(link) {
+            return Ok(None);
+        }
+        // Others might bring more inputs.
+        let node = &self.nodes(making.body)[&*link.node];
+        if node.inputs.iter().count() != 1 {
+            return Ok(None);
+        }
+        let output = Arc::clone(&link.output);
+        let known = making.negations.iter().find(|(name, _)| *name == link.node);
+        if let Some((_, (node, _))) = known {
+            return Ok(Some(Link { node: Arc::clone(node), output }));
+        }
+        let is_taken = |name: &str| {
+            making.selected.contains(name)
+                || making.negations.iter().any(|(_, (known, _))| **known == *name)
+        };
+        let name: Name = free_name(&link.node, is_taken).into();
+        let node = self.node_inside(&link.node, making)?;
+        making.negations.push((Arc::clone(&link.node), (Arc::clone(&name), node)));
+        Ok(Some(Link { node: name, output }))
     }
 
     /// A source in the notation used inside the group.
@@ -139,6 +178,11 @@ impl Editor {
         (node, socket): (&Node, &Name),
         making: &mut Making,
     ) -> Result<InputValue, Refusal> {
+        if let InputValue::Link(link) = &source.value
+            && let Some(inside) = self.negation_inside(link, making)?
+        {
+            return Ok(InputValue::Link(inside));
+        }
         let first = making.firsts.of(&source.value);
         let fits = |first: &InputValue| match first {
             InputValue::Literal(_) => self.takes_bool(node, socket),

@@ -14,10 +14,11 @@ use millstream_node::{FormulaCall, Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
+use super::computed::{Conditions, read_conditions};
 use super::formulas::{self, Choosing, choosing, two_armed};
-use super::{BodyParts, FineOrder, Grain, read_settings, signature_of};
+use super::{BodyParts, FineOrder, Firsts, Grain, read_settings, signature_of};
 use crate::model::{Input, InputValue, Named, Node, NodeKind};
-use crate::order::{Case, Choice, Conditional, Cycle};
+use crate::order::{Case, Choice, Conditional, Cycle, SelectorAt};
 use crate::problems::shortened;
 use crate::references::{Reference, references};
 
@@ -33,6 +34,13 @@ const MAX_TRIED: usize = 16;
 
 /// The maximum number of nodes to visit while comparing selectors.
 const MAX_EXAMINED: usize = 1 << 24;
+
+/// The hint for a cycle in a combination of selectors, which may be one that cannot occur.
+const NEGATE: &str = "remove one of these links; if these selectors never have these values \
+                      together, compute one from the other, such as `!c` from `c`";
+
+/// The hint for a cycle that takes too many cases.
+const FEWER: &str = "remove one of these links, or let fewer selectors decide";
 
 /// The type of a node that was a switch and has only one arm left. No node type has this name.
 const TAKEN: &str = "\0taken";
@@ -79,17 +87,16 @@ fn is_empty_list(input: &Input) -> bool {
     json.as_array().is_some_and(Vec::is_empty)
 }
 
-/// The switch with only the arm that its selector selects, and the number of that arm; `None` for
-/// other nodes.
+/// The switch with only the arm that its selector selects, and the number of that arm, given the
+/// arms that sources select; `None` for other nodes.
 pub(super) fn only_arm(
     registry: &Registry,
     node: &Node,
-    selector: &InputValue,
-    arm: usize,
+    arm_of: &dyn Fn(&InputValue) -> Option<usize>,
 ) -> Option<(Node, u32)> {
     let signature = switch(registry, node).filter(|_| !node.muted)?;
     let given = node.inputs.get(&signature.inputs[0].name)?;
-    if given.value == *selector { with_arm(signature, node, arm) } else { None }
+    with_arm(signature, node, arm_of(&given.value)?)
 }
 
 /// A switch with only one of its arms, and the number of that arm; `None` if it has none.
@@ -154,6 +161,10 @@ struct Search<'g, 'd> {
     grain: &'g mut Grain<'d>,
     registry: &'d Registry,
     body: BodyParts<'g>,
+    /// What stands for the nodes that the members read.
+    firsts: Firsts,
+    /// The conditions that formulas compute.
+    conditions: Conditions,
     /// The nodes with all arms.
     written: Named<Node>,
     /// The type of a switch with two arms.
@@ -195,11 +206,14 @@ impl Grain<'_> {
             firsts.lead(&mut node);
             part.nodes.insert(Arc::clone(name), node);
         }
+        let conditions = read_conditions(registry, &mut part.nodes, &members);
         let written = part.clone();
         let mut search = Search {
             grain: self,
             registry,
             body,
+            firsts,
+            conditions,
             written: part.nodes.clone(),
             two_armed: two_armed(registry),
             members,
@@ -226,7 +240,8 @@ impl Grain<'_> {
             return Err(Some(search.cycle(&part, why)));
         }
         let choice = search.split(part).map_err(Some)?;
-        Ok(Conditional { nodes: search.members, choice, cases: search.cases })
+        let conditions = search.conditions.all;
+        Ok(Conditional { nodes: search.members, choice, cases: search.cases, conditions })
     }
 }
 
@@ -253,8 +268,11 @@ impl Search<'_, '_> {
             let order = order.iter().map(|node| self.members[*node as usize]).collect();
             let mut unread: Vec<(u32, u32)> = Vec::new();
             for (member, (name, left)) in self.members.iter().zip(part.nodes.iter()) {
-                let inputs = self.grain.unread(&self.written[&**name], left);
-                unread.extend(inputs.into_iter().map(|input| (*member, input)));
+                let original = &self.body.nodes[&**name];
+                let inputs = self.grain.unread(original, (&self.written[&**name], left));
+                let unneeded =
+                    inputs.into_iter().filter(|(_, name)| !self.conditions.read(*member, name));
+                unread.extend(unneeded.map(|(input, _)| (*member, input)));
             }
             self.cases.push(Case { order, taken: part.taken, unread, groups: part.groups });
             return Ok(Choice::Case(self.cases.len() as u32 - 1));
@@ -270,15 +288,21 @@ impl Search<'_, '_> {
         let most = MAX_CASES.min(MAX_COPIES / part.nodes.len()).max(2);
         selectors.retain(|selector| self.cases.len() + selector.n_arms <= most);
         if selectors.is_empty() {
-            let why = format!("{} that switches break only in more than {most} cases", why(&part));
-            return Err(self.cycle(&part, why));
+            let why = format!(" that switches break only in more than {most} cases");
+            return Err(Cycle { hint: Some(FEWER), ..self.cycle(&part, why) });
         }
         let selector = self.best(&part, selectors);
         let arms: Vec<Part> =
             (0..selector.n_arms).map(|arm| self.with_arm(&part, &selector, arm)).collect();
         let arms = arms.into_iter().map(|part| self.split(part)).collect::<Result<_, _>>()?;
-        let node = self.members[selector.node];
-        Ok(Choice::By { node, input: selector.input as u32, ty: selector.ty, arms })
+        let at = match Conditions::of(&selector.source) {
+            Some(condition) => SelectorAt::Condition(condition),
+            None => SelectorAt::Input {
+                node: self.members[selector.node],
+                input: selector.input as u32,
+            },
+        };
+        Ok(Choice::By { selector: at, ty: selector.ty, arms })
     }
 
     /// The selectors of undecided switches, as far as they do not depend on the nodes.
@@ -300,10 +324,10 @@ impl Search<'_, '_> {
                 None => found.push(selector),
             }
         };
-        for (at, node) in part.nodes.values().enumerate() {
+        for (at, (name, node)) in part.nodes.iter().enumerate() {
             match &node.kind {
                 NodeKind::Type(ty) => {
-                    for (input, source) in self.conditions(node) {
+                    for (input, source) in self.conditions(&self.body.nodes[&**name], node) {
                         let Some(ty) = self.two_armed.clone() else { continue };
                         add(Selector { source, node: at, input, ty, n_arms: 2 });
                     }
@@ -329,15 +353,19 @@ impl Search<'_, '_> {
         found
     }
 
-    /// The conditions of a formula that are truth values, with the numbers of their inputs.
-    fn conditions(&self, node: &Node) -> Vec<(usize, InputValue)> {
+    /// The conditions of a formula that are truth values, with the numbers of their inputs as it is
+    /// written.
+    fn conditions(&self, written: &Node, node: &Node) -> Vec<(usize, InputValue)> {
         let Some(Choosing { formula, inputs }) = choosing(self.registry, node) else {
             return Vec::new();
         };
+        let written = choosing(self.registry, written).map(|it| it.inputs).unwrap_or_default();
         let conditions = formula.conditions().into_iter().filter_map(|input| {
-            let given = &node.inputs.get(&inputs[input as usize])?.value;
-            let is_bool = self.grain.gives_bool(given, self.body);
-            is_bool.then(|| (input as usize, given.clone()))
+            let name = &inputs[input as usize];
+            let given = &node.inputs.get(name)?.value;
+            // A computed condition is no input of the node.
+            let input = written.iter().position(|it| it == name).unwrap_or_default();
+            self.gives_bool(given).then(|| (input, given.clone()))
         });
         conditions.collect()
     }
@@ -366,22 +394,21 @@ impl Search<'_, '_> {
     /// The part in which a selector selects this arm.
     fn with_arm(&mut self, part: &Part, selector: &Selector, arm: usize) -> Part {
         let mut made = part.clone();
-        let is_bool = self.grain.gives_bool(&selector.source, self.body);
         for (member, (name, node)) in self.members.iter().zip(part.nodes.iter()) {
-            if let Some((left, arm)) = only_arm(self.registry, node, &selector.source, arm) {
+            let arm_of = |given: &InputValue| self.arm_of(given, &selector.source, arm);
+            let arm_if_bool = |given: &InputValue| arm_of(given).filter(|_| self.gives_bool(given));
+            if let Some((left, arm)) = only_arm(self.registry, node, &arm_of) {
                 *made.nodes.get_mut(name).expect("the part holds a copy of the node") = left;
                 made.taken.push((*member, arm));
             }
-            if is_bool
-                && let Some(left) = formulas::in_case(self.registry, node, &selector.source, arm)
-            {
+            if let Some(left) = formulas::in_case(self.registry, node, &arm_if_bool) {
                 *made.nodes.get_mut(name).expect("the part holds a copy of the node") = left;
             }
             for (socket, given) in node.inputs.iter() {
                 let left = made.nodes.get_mut(name).expect("it is a copy");
                 if let NodeKind::Group(group) = &left.kind
                     && !node.muted
-                    && given.value == selector.source
+                    && let Some(arm) = self.arm_of(&given.value, &selector.source, arm)
                     && let Some(input) = self.grain.input_of(group, socket)
                     && let Some(group) = self.grain.in_case(&Arc::clone(group), socket, arm, 0)
                 {
@@ -394,10 +421,33 @@ impl Search<'_, '_> {
         made
     }
 
+    /// The arm that a source selects if the selector selects this arm: the same source does, or one
+    /// that is the negation of it.
+    fn arm_of(&self, given: &InputValue, selector: &InputValue, arm: usize) -> Option<usize> {
+        if given == selector {
+            return Some(arm);
+        }
+        let [(base, is_negated), (of_selector, selector_is_negated)] =
+            [given, selector].map(|source| self.firsts.negated(source.clone(), 0));
+        if base != of_selector || !self.grain.gives_bool(&base, self.body) {
+            return None;
+        }
+        Some(if is_negated == selector_is_negated { arm } else { usize::from(arm == 0) })
+    }
+
+    /// Whether a source certainly is a truth value.
+    fn gives_bool(&self, source: &InputValue) -> bool {
+        Conditions::of(source).is_some() || self.grain.gives_bool(source, self.body)
+    }
+
     /// Describes in words that a selector selects an arm.
     fn in_words(&self, selector: &Selector, arm: usize) -> String {
+        let computed = Conditions::of(&selector.source);
+        let computed = computed.map(|at| shortened(&self.conditions.all[at as usize].text));
         let source = match &selector.source {
-            InputValue::Link(link) => format!("`{}`", shortened(&link.to_string())),
+            InputValue::Link(link) => {
+                format!("`{}`", computed.unwrap_or_else(|| shortened(&link.to_string())))
+            }
             InputValue::Input(name) => format!("input `{}`", shortened(name)),
             InputValue::Literal(json) => format!("`{}`", shortened(&json.to_string())),
             InputValue::Several(_) => String::new(),
@@ -415,7 +465,8 @@ impl Search<'_, '_> {
         let FineOrder { cycles, .. } = self.grain.plain_order(&part.nodes);
         let nodes = cycles.into_iter().next().map(|cycle| cycle.nodes).unwrap_or_default();
         let nodes = nodes.into_iter().map(|node| self.members[node as usize]).collect();
-        Cycle { nodes, why }
+        let hint = (part.when.len() > 1).then_some(NEGATE);
+        Cycle { nodes, why, hint }
     }
 }
 

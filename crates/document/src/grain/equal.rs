@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use super::{BodyParts, Firsts, Grain, MAX_NESTED, read_settings};
-use crate::model::{GroupDef, Input, InputDef, InputValue, Named, Node, NodeKind};
+use crate::model::{GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind};
 use crate::order::last_places;
 use crate::references::{Reference, reference_of, references};
 
@@ -83,20 +83,27 @@ impl Grain<'_> {
             let (name, node) = nodes.get_index(*at as usize).expect("the order is of nodes");
             let mut node = node.clone();
             firsts.lead(&mut node);
-            let relayed = self.relayed(&node, body);
-            let text = match relayed.map(|(source, n)| firsts.negated(source, n)) {
-                Some((source, false)) => {
-                    firsts.passed.insert(Arc::clone(name), source);
+            let is_type = matches!(node.kind, NodeKind::Type(_));
+            let (mut passes, mut not) = (false, None);
+            for (output, source, n) in self.relays(&node, body) {
+                let link = Link { node: Arc::clone(name), output };
+                let (source, is_negated) = firsts.negated(source, n);
+                if !is_negated {
+                    passes = is_type;
+                    firsts.passed.insert(link, source);
                     continue;
                 }
-                Some((source, true)) => {
+                if is_type {
                     let mut text = "\0not".to_owned();
                     let is_written = write_source(&source, &within, &mut text);
-                    firsts.negated.insert(Arc::clone(name), source);
-                    is_written.map(|()| text)
+                    not = Some(is_written.map(|()| text));
                 }
-                None => self.text_of(&node, &within, 0),
-            };
+                firsts.negated.insert(link, source);
+            }
+            if passes {
+                continue;
+            }
+            let text = not.unwrap_or_else(|| self.text_of(&node, &within, 0));
             let number = match text {
                 Some(text) => self.alike.number(text),
                 None => self.alike.new_number(),

@@ -23,8 +23,9 @@ pub(super) struct Choosing {
 pub(super) fn choosing(registry: &Registry, node: &Node) -> Option<Choosing> {
     let NodeKind::Type(name) = &node.kind else { return None };
     let def = registry.get(name).filter(|_| !node.muted)?;
-    let text = node.set.get(def.formula.as_ref()?.name)?.json.as_str()?;
-    if !["?", "if"].iter().any(|word| text.contains(word)) {
+    let setting = def.formula.as_ref()?;
+    let text = node.set.get(setting.name)?.json.as_str()?;
+    if !setting.choosing.iter().any(|word| text.contains(word)) {
         return None;
     }
     let (settings, signature) = read_settings(registry, def, node)?;
@@ -64,20 +65,19 @@ pub(super) fn without_unread(registry: &Registry, node: &Node) -> Option<Node> {
     (left.inputs.len() < node.inputs.len()).then_some(left)
 }
 
-/// A formula in the case in which a truth value selects an arm; `None` if that is not a condition of
-/// it.
+/// A formula in a case, given the arms that sources select in it; `None` if these sources are no
+/// conditions of it.
 pub(super) fn in_case(
     registry: &Registry,
     node: &Node,
-    selector: &InputValue,
-    arm: usize,
+    arm_of: &dyn Fn(&InputValue) -> Option<usize>,
 ) -> Option<Node> {
     let Choosing { formula, inputs } = choosing(registry, node)?;
     let mut known = node.clone();
     let mut is_one = false;
     for condition in formula.conditions() {
         if let Some(given) = known.inputs.get_mut(&inputs[condition as usize])
-            && given.value == *selector
+            && let Some(arm) = arm_of(&given.value)
         {
             given.value = InputValue::Literal(Box::new(Json::Bool(arm > 0)));
             is_one = true;
@@ -87,15 +87,19 @@ pub(super) fn in_case(
 }
 
 impl Grain<'_> {
-    /// The inputs of a formula that `left`, the formula in a case, does not read.
-    pub(super) fn unread(&self, written: &Node, left: &Node) -> Vec<u32> {
-        if left.inputs.len() == written.inputs.len() {
+    /// The inputs of a formula that `left`, the formula in a case, does not read, with their numbers
+    /// in the formula as it is written. `all` is the formula in all cases.
+    pub(super) fn unread(
+        &self,
+        written: &Node,
+        (all, left): (&Node, &Node),
+    ) -> Vec<(u32, Arc<str>)> {
+        if left.inputs.len() == all.inputs.len() {
             return Vec::new();
         }
         let inputs = choosing(self.registry, written).map(|it| it.inputs).unwrap_or_default();
         let is_lost =
-            |name: &str| written.inputs.get(name).is_some() && left.inputs.get(name).is_none();
-        let lost = (0..).zip(&inputs).filter(|it| is_lost(it.1));
-        lost.map(|(input, _)| input).collect()
+            |name: &str| all.inputs.get(name).is_some() && left.inputs.get(name).is_none();
+        (0..).zip(inputs).filter(|it| is_lost(&it.1)).collect()
     }
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use millstream_base::Type;
 use rustc_hash::FxHashMap;
 
-use super::Grain;
 use super::cases::{arm_of, arms_of, constant_switch, only_arm, selector_of, switch};
 use super::formulas::{self, choosing, two_armed, without_unread};
+use super::{BodyParts, Grain};
 use crate::model::{GroupDef, InputDef, InputValue, Node, NodeKind};
 
 /// Groups nested more deeply are left unchanged.
@@ -64,20 +64,48 @@ impl InCases {
     }
 }
 
-/// The sockets through which a node that uses a group passes on an input of the enclosing group.
-fn sockets_given<'n>(node: &'n Node, input: &str) -> impl Iterator<Item = &'n Arc<str>> {
-    let gives =
-        move |value: &InputValue| matches!(value, InputValue::Input(name) if **name == *input);
-    let all = node.inputs.iter().filter(move |(_, given)| gives(&given.value));
-    all.map(|(socket, _)| socket).collect::<Vec<_>>().into_iter()
-}
-
 /// Whether an input of a group is a truth value.
 fn gives_bool(group: &GroupDef, input: &str) -> bool {
     group.inputs.get(input).is_some_and(|input| *input.ty == *Type::BOOL.name())
 }
 
 impl Grain<'_> {
+    /// The arms that the sources of a node in a group select if an input of the group selects this
+    /// arm, by socket. Nodes of the group may pass on or negate the input before.
+    fn arms_given(
+        &mut self,
+        (group, node): (&GroupDef, &Node),
+        input: &str,
+        arm: usize,
+    ) -> Vec<(InputValue, usize)> {
+        let mut arms = Vec::new();
+        for (_, given) in node.inputs.iter() {
+            let (source, is_negated) = self.origin(&given.value, BodyParts::of_group(group), 0);
+            if !matches!(&source, InputValue::Input(name) if **name == *input) {
+                continue;
+            }
+            if !is_negated {
+                arms.push((given.value.clone(), arm));
+            } else if gives_bool(group, input) {
+                arms.push((given.value.clone(), usize::from(arm == 0)));
+            }
+        }
+        arms
+    }
+
+    /// A node in a group, with the literals that nodes of the group pass on to it.
+    fn with_literals(&mut self, group: &GroupDef, node: &Node) -> Node {
+        let mut made = node.clone();
+        for input in made.inputs.values_mut() {
+            if let (literal @ InputValue::Literal(_), _) =
+                self.origin(&input.value, BodyParts::of_group(group), 0)
+            {
+                input.value = literal;
+            }
+        }
+        made
+    }
+
     /// Leaves only the arm that is taken if the node is a switch that takes the same one in all
     /// cases, or uses a group with such switches; `None` if nothing changes.
     pub(super) fn reduce(&mut self, node: &mut Node, depth: usize) -> Option<Reduced> {
@@ -133,10 +161,14 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.reduced.insert(Arc::clone(group), None);
-        let mut def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
+        let written = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
+        let mut def = written.clone();
         let mut differs = false;
         for node in def.nodes.values_mut() {
-            differs |= self.reduce(node, depth + 1).is_some();
+            let mut known = self.with_literals(&written, node);
+            if self.reduce(&mut known, depth + 1).is_some() {
+                (*node, differs) = (known, true);
+            }
         }
         if !differs {
             return None;
@@ -161,16 +193,16 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.arms.insert(key.clone(), None);
-        let def = self.group_named(group).filter(|_| depth < MAX_NESTED)?;
+        let def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
         let mut most: Option<Arms> = None;
         let mut inner: Vec<Read> = Vec::new();
-        let is_bool = gives_bool(def, input);
-        let reads = |node: &Node, socket: &str| {
-            node.inputs
-                .get(socket)
-                .is_some_and(|it| matches!(&it.value, InputValue::Input(name) if name == input))
-        };
+        let is_bool = gives_bool(&def, input);
         for node in def.nodes.values() {
+            let given = self.arms_given((&def, node), input, 0);
+            let reads = |node: &Node, socket: &str| {
+                let source = node.inputs.get(socket);
+                source.is_some_and(|it| given.iter().any(|(source, _)| *source == it.value))
+            };
             let choosing = is_bool.then(|| choosing(self.registry, node)).flatten();
             let is_condition = choosing.is_some_and(|it| {
                 let mut conditions = it.formula.conditions().into_iter();
@@ -188,7 +220,8 @@ impl Grain<'_> {
                     }
                 }
                 (NodeKind::Group(name), _) if !node.muted => {
-                    let sockets = sockets_given(node, input);
+                    let sockets = node.inputs.iter().map(|(socket, _)| socket);
+                    let sockets = sockets.filter(|socket| reads(node, socket));
                     inner.extend(sockets.map(|socket| (Arc::clone(name), Arc::clone(socket))));
                 }
                 _ => {}
@@ -216,21 +249,28 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.known.insert(key.clone(), None);
-        let mut def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
+        let written = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
+        let mut def = written.clone();
         let mut differs = false;
         let is_bool = gives_bool(&def, input);
         for node in def.nodes.values_mut() {
-            let selector = InputValue::Input(Arc::clone(input));
-            if is_bool && let Some(left) = formulas::in_case(self.registry, node, &selector, arm) {
+            let given = self.arms_given((&written, node), input, arm);
+            let arm_of = |source: &InputValue| {
+                given.iter().find(|(known, _)| known == source).map(|(_, arm)| *arm)
+            };
+            if is_bool && let Some(left) = formulas::in_case(self.registry, node, &arm_of) {
                 (*node, differs) = (left, true);
                 continue;
             }
-            if let Some(left) = only_arm(self.registry, node, &selector, arm) {
+            if let Some(left) = only_arm(self.registry, node, &arm_of) {
                 (*node, differs) = (left.0, true);
                 continue;
             }
-            let sockets: Vec<Arc<str>> = sockets_given(node, input).cloned().collect();
-            for socket in sockets {
+            let sockets = node.inputs.iter();
+            let sockets: Vec<(Arc<str>, usize)> = sockets
+                .filter_map(|(socket, source)| Some((Arc::clone(socket), arm_of(&source.value)?)))
+                .collect();
+            for (socket, arm) in sockets {
                 if let NodeKind::Group(name) = &node.kind
                     && !node.muted
                     && let Some(name) = self.in_case(&Arc::clone(name), &socket, arm, depth + 1)

@@ -220,6 +220,7 @@ fn a_cycle_has_a_limited_number_of_cases() {
     assert_eq!(run(&chain(6), &Request::new(), "q1"), [5.0]);
     let error = error(&chain(7));
     assert!(error.contains("that switches break only in more than 64 cases"), "{error}");
+    assert!(error.contains("let fewer selectors decide"), "{error}");
 }
 
 #[test]

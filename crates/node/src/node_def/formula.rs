@@ -16,6 +16,18 @@ pub struct Formula {
     /// What each of its terms is computed from, each after those terms; the last one is the whole
     /// formula.
     pub terms: Vec<FormulaTerm>,
+    /// The conditions of choices that are computed from inputs and are truth values, whatever the
+    /// types of the inputs are. They call no node types.
+    pub tests: Vec<FormulaTest>,
+}
+
+/// A condition that a formula computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormulaTest {
+    /// The bytes of the text, without negations before it.
+    pub text: Range<usize>,
+    /// The inputs, ascending.
+    pub inputs: Vec<u32>,
 }
 
 /// What a term of a formula is computed from: an input, or other terms, by position.
@@ -154,6 +166,8 @@ pub struct FormulaSetting {
     pub name: &'static str,
     /// Reads a formula; `None` if the text is none.
     pub read: fn(&str) -> Option<Formula>,
+    /// A formula whose text has none of these parts does not choose.
+    pub choosing: &'static [&'static str],
     /// Finds the outermost calls of groups, which are the names that the second argument accepts
     /// and no function has.
     pub group_calls: FindGroupCalls,

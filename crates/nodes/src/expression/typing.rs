@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use millstream_base::{Lane, Type};
 use millstream_node::convert::convertible;
-use millstream_node::signature::InputFact;
+use millstream_node::signature::{InputFact, TypeError};
 use millstream_node::{Among, Instance, NodeDef, Signature, SocketType};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
@@ -462,13 +462,7 @@ impl Typer<'_> {
                 Kind::Outputs => unreachable!("it is one value"),
             });
         }
-        let facts: Vec<(usize, InputFact<'_>)> = (sockets.iter().zip(&json).zip(&linked))
-            .map(|((socket, json), ty)| match json {
-                Some(json) => (*socket, InputFact::Literal(json)),
-                None => (*socket, InputFact::Linked(*ty)),
-            })
-            .collect();
-        let generics = signature.resolve(&facts).map_err(|errors| {
+        let generics = resolved(&signature, &sockets, &json, &linked).map_err(|errors| {
             let error = self.error(at, errors[0].to_string());
             error.hint(format!("`millstream nodes {}` lists its types", def.name))
         })?;
@@ -555,6 +549,31 @@ impl Typer<'_> {
         }
         Ok(sockets)
     }
+}
+
+/// The generic types of a called node type, given the type of each argument, and its value if it is
+/// a number.
+fn resolved(
+    signature: &Signature,
+    sockets: &[usize],
+    numbers: &[Option<Json>],
+    linked: &[Type],
+) -> Result<Vec<Type>, Vec<TypeError>> {
+    let facts = numbers.iter().zip(linked).map(|(number, ty)| {
+        number.as_ref().map_or(InputFact::Linked(*ty), |number| InputFact::Literal(number))
+    });
+    let generics = signature.resolve(&sockets.iter().copied().zip(facts).collect::<Vec<_>>())?;
+    let is_truth = |(socket, number): (&usize, &Option<Json>)| {
+        number.is_some()
+            && matches!(signature.inputs[*socket].ty, SocketType::Generic(g)
+                if generics[usize::from(g)] == Type::BOOL)
+    };
+    if !sockets.iter().zip(numbers).any(is_truth) {
+        return Ok(generics);
+    }
+    // A truth value beside a number is one, as in `c ? 1 : d`.
+    let facts = sockets.iter().zip(linked).map(|(at, ty)| (*at, InputFact::Linked(*ty)));
+    signature.resolve(&facts.collect::<Vec<_>>())
 }
 
 /// Whether a number for this socket must have a fraction.

@@ -186,3 +186,81 @@ fn selectors_that_nodes_pass_on_or_negate_twice_are_equal() {
         assert!(error.contains("form a cycle when"), "{error}");
     }
 }
+
+#[test]
+fn selectors_that_are_negated_once_are_known_together() {
+    let formulas = "h = !c\na = c ? b + 1 : 10\nb = h ? a + 1 : 20\n";
+    let calls = "a = 1 + control.switch(c, 10, b)\nb = 2 + control.switch(flip(c), 18, a)\n";
+    let groups = "a = one(c, 10, b)\nb = two(c, a, 20)\n";
+    let shared = "input c: bool = true\noutput a: f32 = a\noutput b: f32 = b\n\
+        group one(c: bool, no: f32, yes: f32) -> value: f32 {\n\
+        h = !c\nk = flip(h)\nvalue = control.switch(k, no, yes) + 1\n}\n\
+        group two(c: bool, no: f32, yes: f32) -> value: f32 {\n\
+        n = flip(c)\nvalue = n ? no : yes * 10\n}\n\
+        group flip(v: bool) -> value: bool {\nw = control.pass(v)\nvalue = !w\n}\n";
+    for (nodes, is_true, is_false) in [
+        (formulas, (21.0, 20.0), (10.0, 11.0)),
+        (calls, (21.0, 20.0), (11.0, 13.0)),
+        (groups, (201.0, 200.0), (11.0, 11.0)),
+    ] {
+        let text = format!("{nodes}{shared}");
+        for (c, expected) in [(true, is_true), (false, is_false)] {
+            let program = Engine::new().load(text.as_bytes());
+            let program = program.unwrap_or_else(|error| panic!("{error}: {text}"));
+            let answer = program.run(&Request::new().set("c", c)).expect("it runs");
+            let found = (answer.value::<f32>("a"), answer.value::<f32>("b"));
+            assert_eq!(found, (Some(expected.0), Some(expected.1)), "{c}: {text}");
+        }
+        // In a group of their own, the nodes still know that one selector negates the other.
+        let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+        let all = json!({ "edit": "group", "nodes": ["a", "b"], "name": "all" });
+        edit(&mut session, all).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(super::value(&mut session, "a"), is_true.0, "{text}");
+        assert!(session.undo());
+    }
+    let cycle = formulas.replace("h ?", "c ?");
+    let error = Engine::new().load(format!("{cycle}{shared}").as_bytes()).expect_err("a cycle");
+    let told = "the nodes form a cycle when input `c` is true: `a` -> `b` -> `a`";
+    assert!(error.to_string().contains(told), "{error}");
+}
+
+#[test]
+fn conditions_that_formulas_compute_break_cycles() {
+    let once = "a = t > 1 ? b * 2 : u\nb = (t > 1 ? u + 10 : a + 1) + 1\n";
+    let negated = "a = !(t > 1 && u < 99) ? u : b * 2\nb = 1 + control.switch(t > 1 && u < 99, a + 1, u + 10)\n";
+    let beside = "c = u < 99\na = c && t > 1 ? b * 2 : u\nb = 1 + (c && t > 1 ? u + 10 : a + 1)\n";
+    // The condition reads an input that its arm reads too, and numbers without inputs.
+    let shared = "a = t > 1 || 1 / 3 > 1 ? b * 2 : t + u\nb = (t > 1 || 1 / 3 > 1 ? u + 10 : a + 1 - t) + 1\n";
+    let inner =
+        "a = u > 99 ? b : (t > 1 ? b * 2 : u)\nb = (u > 99 ? 1.0 : (t > 1 ? u + 10 : a + 1)) + 1\n";
+    let column = vec![3.0_f32, 0.0, 2.0, 1.0];
+    for nodes in [once, negated, beside, shared, inner] {
+        for ty in ["f32", "f64"] {
+            let text = format!(
+                "input t: f32 = 3\ninput u: {ty} = 5\n{nodes}\
+                 output a: f32 = convert.to_f32(a)\noutput b: f32 = convert.to_f32(b)\n"
+            );
+            let engine = Engine::new();
+            let request = Request::new().column("t", column.clone());
+            let of = |output: &str| crate::callbacks::numbers(&engine, &text, &request, output);
+            let add = |t: f32| if nodes == shared { t } else { 0.0 };
+            let expected = |t: f32| if t > 1.0 { (32.0, 16.0) } else { (5.0 + add(t), 7.0) };
+            let (a, b): (Vec<f32>, Vec<f32>) = column.iter().map(|t| expected(*t)).unzip();
+            assert_eq!((of("a"), of("b")), (a, b), "{text}");
+            let mut session = Session::open(&engine, text.as_bytes()).expect("it opens");
+            assert_eq!(super::value(&mut session, "a"), 32.0, "{text}");
+            session.set("t", 0.0_f32).expect("it fits");
+            assert_eq!(super::value(&mut session, "b"), 7.0, "{text}");
+        }
+    }
+    let error = |nodes: &str| {
+        let text = format!("input t: f32 = 3\ninput u: f32 = 5\n{nodes}output a: f32 = a\n");
+        Engine::new().load(text.as_bytes()).expect_err("there is a cycle").to_string()
+    };
+    let told = error("a = t > 1 ? b * 2 : u\nb = t > 1 ? a + 1 : u\n");
+    assert!(told.contains("form a cycle when `t > 1` is true: `a` -> `b` -> `a`"), "{told}");
+    let apart = error("a = t > 1 ? b * 2 : u\nb = t <= 1 ? a + 1 : u\n");
+    assert!(apart.contains("when `t > 1` is true and `t <= 1` is true"), "{apart}");
+    assert!(apart.contains("such as `!c` from `c`"), "{apart}");
+    assert!(error(&once.replace("t > 1", "a > 1")).contains("form a cycle: `a` -> "));
+}

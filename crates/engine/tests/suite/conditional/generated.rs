@@ -28,6 +28,9 @@ enum Made {
     /// A formula that chooses by one of the selectors of truth values, and in its second arm by
     /// another one.
     Formula([u8; 2], [Source; 3]),
+    /// A switch by a selector of truth values that is negated, passed on, or read in a group or a
+    /// formula, in one of several ways.
+    Other(u8, u8, [Source; 2]),
     /// A switch that takes one of its two arms in all cases, written in one of several ways.
     Constant(u8, usize, [Source; 2]),
 }
@@ -49,6 +52,8 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
             .prop_map(|(by, arms)| Made::Switch(by, arms)),
         3 => ([by(), by()], [source(), source(), source()])
             .prop_map(|(by, arms)| Made::Formula(by, arms)),
+        3 => (0_u8..6, by(), [source(), source()])
+            .prop_map(|(form, by, arms)| Made::Other(form, by, arms)),
         1 => (0_u8..10, 0..2_usize, [source(), source()])
             .prop_map(|(form, arm, arms)| Made::Constant(form, if form < 2 { 0 } else { arm }, arms)),
     ];
@@ -96,6 +101,12 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
                 let reads = |k: usize| reads(i, case(k), arms[k]);
                 Made::Formula(by, [reads(0), reads(1), reads(2)])
             }
+            Made::Other(form, by, arms) => {
+                let by = if is_ordered && main == 0 { 0 } else { by };
+                let is_main = by == main || main == 2 && by > 2;
+                let reads = |k: usize| reads(i, is_main.then_some(k), arms[k]);
+                Made::Other(form, by, [reads(0), reads(1)])
+            }
             Made::Constant(form, arm, mut arms) => {
                 // The other arm may read any node.
                 arms[arm] = reads(i, None, arms[arm]);
@@ -139,6 +150,7 @@ impl Made {
                     "in": { "c": selector(*by), "d": selector(*inner),
                         "o": no, "p": yes_no, "q": yes_yes } })
             }
+            Self::Other(form, by, arms) => other(*form, *by, &arms.map(Source::json)),
             Self::Constant(form, arm, arms) => constant(*form, *arm, &arms.map(Source::json)),
         }
     }
@@ -155,6 +167,7 @@ impl Made {
                 let [outer, inner] = by.map(|by| usize::from(if by == 0 { s } else { t }));
                 vec![arms[outer * (1 + inner)]]
             }
+            Self::Other(_, by, arms) => vec![arms[usize::from(if *by == 0 { s } else { t })]],
             Self::Constant(_, arm, arms) => vec![arms[*arm]],
         }
     }
@@ -177,7 +190,9 @@ fn model(nodes: &[Made], (x, y): (f32, f32), case: (bool, usize, bool)) -> Optio
             let made = match node {
                 Made::Add(..) => read[0] + read[1],
                 Made::Half(_) => read[0] * 0.5,
-                Made::Switch(..) | Made::Formula(..) | Made::Constant(..) => read[0],
+                Made::Switch(..) | Made::Formula(..) | Made::Other(..) | Made::Constant(..) => {
+                    read[0]
+                }
             };
             known.insert(i, made);
         }
@@ -222,6 +237,15 @@ fn generated(nodes: &[Made]) -> Json {
     json.insert("u".into(), less("p < q", "p", "q"));
     json.insert("v".into(), less("q < p", "q", "p"));
     let not = |x: &str| json!({ "type": "boolean.not", "in": { "x": from(x) } });
+    let flip = |c: &Json| json!({ "type": "group", "group": "flip", "in": { "c": c } });
+    for (name, selector) in [("s", input("s")), ("t", from("t"))] {
+        json.insert(
+            format!("not_{name}"),
+            json!({ "type": "boolean.not", "in": { "x": selector } }),
+        );
+        json.insert(format!("flipped_{name}"), flip(&selector));
+        json.insert(format!("same_{name}"), flip(&from(&format!("flipped_{name}"))));
+    }
     json.insert("true".into(), less("true", "", ""));
     json["true"]["in"] = json!({});
     json.insert("never".into(), not("true"));
@@ -235,6 +259,24 @@ fn generated(nodes: &[Made]) -> Json {
 /// The selector of this number.
 fn selector(by: u8) -> Json {
     if by == 0 { input("s") } else { from(["t", "u", "v"][by as usize - 2]) }
+}
+
+/// A switch by a selector, written in one of several ways.
+fn other(form: u8, by: u8, [no, yes]: &[Json; 2]) -> Json {
+    let changed = |how: &str| from(&format!("{how}_{}", if by == 0 { "s" } else { "t" }));
+    let formula = |text: &str, c: &Json| {
+        json!({ "type": "math.expression", "set": { "text": text },
+            "in": { "c": c, "no": no, "yes": yes } })
+    };
+    let call = |c: &Json, no: &Json, yes: &Json| json!({ "type": "group", "group": "other", "in": { "c": c, "no": no, "yes": yes } });
+    match form {
+        0 => switch(&changed("not"), yes, no),
+        1 => formula("1.0 * control.switch(c, no, true: yes)", &selector(by)),
+        2 => formula("c ? no : yes", &changed("flipped")),
+        3 => call(&selector(by), no, yes),
+        4 => call(&changed("not"), yes, no),
+        _ => switch(&changed("same"), no, yes),
+    }
 }
 
 /// A switch that takes this arm in all cases.
@@ -276,9 +318,21 @@ fn constant(form: u8, arm: usize, arms: &[Json; 2]) -> Json {
     }
 }
 
-/// Groups that pass on the first or the second of their inputs.
+/// Groups that pass on the first or the second of their inputs, one that negates, and one with a
+/// switch by a selector that is negated twice.
 fn groups() -> Json {
-    let mut groups = json!({});
+    let not =
+        |of: Json| json!({ "type": "math.expression", "set": { "text": "!a" }, "in": { "a": of } });
+    let mut groups = json!({
+        "flip": { "inputs": { "c": { "type": "bool" } },
+            "outputs": { "value": { "type": "bool", "from": "n.value" } },
+            "nodes": { "p": { "type": "control.pass", "in": { "value": input("c") } },
+                "n": not(from("p")) } },
+        "other": { "inputs": { "c": { "type": "bool" }, "no": { "type": "f32" },
+                "yes": { "type": "f32" } },
+            "outputs": { "value": { "type": "f32", "from": "n.value" } },
+            "nodes": { "flipped": { "type": "group", "group": "flip", "in": { "c": input("c") } },
+                "n": switch(&from("flipped"), &input("yes"), &input("no")) } } });
     let face = json!({ "no": { "type": "f32" }, "yes": { "type": "f32" } });
     for (name, s) in [("first", false), ("second", true)] {
         let mut with_s = face.clone();
@@ -337,6 +391,7 @@ fn link(nodes: &[Made]) {
             Made::Half(_) => Made::Half(Source::X),
             Made::Switch(by, arms) => Made::Switch(*by, vec![Source::X; arms.len()]),
             Made::Formula(by, _) => Made::Formula(*by, [Source::X; 3]),
+            Made::Other(form, by, _) => Made::Other(*form, *by, [Source::X; 2]),
             Made::Constant(form, arm, _) => Made::Constant(*form, *arm, [Source::X; 2]),
         })
         .collect();
