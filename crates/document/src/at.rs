@@ -45,6 +45,9 @@ impl<'a> At<'a> {
         let group = self.group;
         let slash = if group.is_empty() { "" } else { "/" };
         match self.part {
+            Part::Node(node) | Part::Socket(node, _) if is_part(node) => {
+                format!("{group}{slash}{}", formula_of(node))
+            }
             Part::Body | Part::Input(_) | Part::Output(_) => group.into(),
             Part::Node(node) => format!("{group}{slash}{node}"),
             Part::Socket(node, socket) => format!("{group}{slash}{node}.{socket}"),
@@ -70,4 +73,14 @@ impl<'a> At<'a> {
             Part::Input(_) | Part::Output(_) => format!("`{key}` of {}", self.whole()),
         }
     }
+}
+
+/// Whether a node stands for a part of a formula. Names that authors write contain no point.
+fn is_part(node: &str) -> bool {
+    node.contains('.')
+}
+
+/// The node that has the formula.
+fn formula_of(part: &str) -> &str {
+    part.split('.').next().unwrap_or(part)
 }

@@ -425,14 +425,19 @@ impl Expansion<'_> {
         let mut part = Part { formula, group, number, argument: None, wrong: Vec::new() };
         // The arguments come first, so the name is reserved until the node has them.
         self.insert(&name, node.clone(), written.name);
-        for (at, GroupArgument { name: input, value }) in call.args.iter().enumerate() {
-            let input = match (input, face.inputs.get(at)) {
+        let mut is_after_name = false;
+        for (at, GroupArgument { name: named, value }) in call.args.iter().enumerate() {
+            let input = match (named, face.inputs.get(at)) {
                 (Some(input), _) => Some(Arc::from(&text[input.clone()])),
                 (None, input) => input.map(|(input, _)| Arc::clone(input)),
             };
             let of = Part { argument: Some(at as u32), ..part.clone() };
             let source = self.argument(written, value, (&name, input.as_deref()), of);
+            is_after_name |= named.is_some();
             match input {
+                _ if is_after_name && named.is_none() => {
+                    part.wrong.push((WrongArgument::Unnamed, source));
+                }
                 None => part.wrong.push((WrongArgument::Extra(at), source)),
                 Some(input) if node.inputs.get(&input).is_some() => {
                     part.wrong.push((WrongArgument::Again(input), source));

@@ -165,7 +165,8 @@ impl Calls<'_, '_> {
                     _ => "not known to be one".into(),
                 };
                 if !matches!(end, End::Unknown) {
-                    let source_name = describe(&source.value);
+                    let source_name =
+                        describe(&source.value, Some(self.body.nodes), shapes.registry());
                     let error = CheckError::NotAClosure { source_name, found };
                     problems.report(socket_at(place, CALLED), source.spot.span(), &error);
                 }
@@ -173,7 +174,7 @@ impl Calls<'_, '_> {
             if left.len() == waiting.len() {
                 // Calls that give each other closures: a cycle, which is reported by the order.
                 for at in left {
-                    node_shapes[at] = self.on_cycle(at, problems);
+                    node_shapes[at] = self.on_cycle(at, shapes, problems);
                 }
                 return;
             }
@@ -181,9 +182,13 @@ impl Calls<'_, '_> {
         }
     }
 
-    fn on_cycle(&self, at: usize, problems: &mut Problems) -> NodeShape {
+    fn on_cycle(&self, at: usize, shapes: &Shapes<'_>, problems: &mut Problems) -> NodeShape {
         let (name, node) = self.body.nodes.get_index(at).expect("nodes are counted");
-        let source_name = node.inputs.get(CALLED).map(|it| describe(&it.value)).unwrap_or_default();
+        let source_name = node
+            .inputs
+            .get(CALLED)
+            .map(|it| describe(&it.value, Some(self.body.nodes), shapes.registry()));
+        let source_name = source_name.unwrap_or_default();
         let found = format!("what `{}` itself gives", shortened(name));
         let error = CheckError::NotAClosure { source_name, found };
         let place = self.body.at().part(Part::Node(name));

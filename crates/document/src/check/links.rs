@@ -295,6 +295,10 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         self.names.mark_used(input);
         let group = body.name.to_owned();
         let error = match wrong {
+            WrongArgument::Unnamed => {
+                let name = body.inputs.keys().next().map(|name| shortened(name));
+                CheckError::UnnamedArgument { name: name.unwrap_or_else(|| "x".into()) }
+            }
             WrongArgument::Again(input) => {
                 CheckError::GivenAgain { group, name: input.to_string() }
             }
@@ -325,6 +329,10 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         form: String,
         at: At<'_>,
     ) -> Given<'d> {
+        let is_unnamed = |(wrong, _): &(WrongArgument, Input)| *wrong == WrongArgument::Unnamed;
+        if node.part().is_some_and(|part| part.wrong.iter().any(is_unnamed)) {
+            return Given::Broken;
+        }
         let node_type = node_type.into();
         let error = CheckError::MissingInput { name: shortened(name), node_type, form };
         self.problems.report(socket_at(at, name), node.spot.span(), &error);

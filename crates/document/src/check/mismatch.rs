@@ -13,9 +13,10 @@ use serde_json::Value as Json;
 use super::error::CheckError;
 use super::links::socket_at;
 use super::spots::spot_of_literal;
-use super::types::Typing;
+use super::types::{NodeDefs, Typing};
 use crate::at::Part;
-use crate::model::{Form, InputValue};
+use crate::formula_calls::text;
+use crate::model::{Form, InputValue, Named, Node};
 use crate::problems::shortened;
 
 impl Typing<'_, '_> {
@@ -100,11 +101,34 @@ fn takes(to: &[Type]) -> String {
     }
 }
 
-/// The name of a source in messages.
-pub(super) fn describe(value: &InputValue) -> String {
-    match value {
-        InputValue::Link(link) => format!("`{link}`"),
-        InputValue::Input(name) => format!("input `{name}`"),
-        InputValue::Literal(_) | InputValue::Several(_) => "the literal".into(),
+impl<'d> Typing<'d, '_> {
+    /// The name of a source in messages.
+    pub(super) fn described(&self, value: &InputValue) -> String {
+        let nodes = match self.defs {
+            NodeDefs::Body(nodes) => Some(nodes),
+            NodeDefs::One(_) => None,
+        };
+        describe(value, nodes, self.shapes.registry())
+    }
+}
+
+/// The name of a source in messages. A part of a formula is told as it is written.
+pub(super) fn describe(
+    value: &InputValue,
+    nodes: Option<&Named<Node>>,
+    registry: &Registry,
+) -> String {
+    let link = match value {
+        InputValue::Link(link) => link,
+        InputValue::Input(name) => return format!("input `{name}`"),
+        InputValue::Literal(_) | InputValue::Several(_) => return "the literal".into(),
+    };
+    let node = nodes.and_then(|nodes| nodes.get(&link.node));
+    let Some((node, part)) = node.and_then(|node| Some((node, node.part()?))) else {
+        return format!("`{link}`");
+    };
+    match part.argument.and_then(|_| text(node, registry)) {
+        Some(text) => format!("`{}`", shortened(text)),
+        None => format!("`{}(...)`", shortened(&part.group)),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::{Equivalent, HashMap};
 use millstream_base::Type;
+use millstream_base::diagnostics::did_you_mean;
 use millstream_node::interface::{CALL, settings_of_call};
 use millstream_node::node_def::formula::FormulaTerm;
 use millstream_node::settings::SettingError;
@@ -398,9 +399,15 @@ impl<'d> Shapes<'d> {
         NodeShape::Def(id)
     }
 
-    /// The hint for a setting that is an input of the node.
-    fn given_as_setting(&self, def: &NodeDef, error: SettingError) -> SettingError {
+    /// The error with a hint for a setting that is an input of the node, or for a formula that calls
+    /// a group by nearly its name.
+    fn with_hint(&self, node: &Node, def: &NodeDef, error: SettingError) -> SettingError {
         match error {
+            SettingError::Refused { name, message, range, hint } => {
+                let group = range.and_then(|range| self.group_meant(node, def, range));
+                let hint = group.map(|group| format!("did you mean `{group}`?")).or(hint);
+                SettingError::Refused { name, message, range, hint }
+            }
             SettingError::Unknown { name, hint } => {
                 let inputs = def.fixed_signature().map_or(&[][..], |it| &it.inputs);
                 let is_input = inputs.iter().any(|socket| *socket.name == *name);
@@ -413,6 +420,21 @@ impl<'d> Shapes<'d> {
             }
             other => other,
         }
+    }
+
+    /// The group that a formula meant to call, if this part of it is the name of a call that is
+    /// neither that of a function nor that of a group.
+    fn group_meant(
+        &self,
+        node: &Node,
+        def: &NodeDef,
+        (start, end): (usize, usize),
+    ) -> Option<&str> {
+        let formula = def.formula.as_ref()?;
+        let text = node.set.get(formula.name)?.json.as_str()?;
+        let mut calls = (formula.group_calls)(text, &|_| true).into_iter();
+        let call = calls.find(|call| call.group == (start..end))?;
+        did_you_mean(&text[call.group], self.document.groups.keys().map(|name| &**name))
     }
 
     fn made(
@@ -428,7 +450,7 @@ impl<'d> Shapes<'d> {
             Ok(settings) => settings,
             Err(errors) => {
                 for error in errors {
-                    report_setting(node, &self.given_as_setting(def, error), at, problems);
+                    report_setting(node, &self.with_hint(node, def, error), at, problems);
                 }
                 return None;
             }
@@ -436,7 +458,7 @@ impl<'d> Shapes<'d> {
         match def.signature(&settings).map(Cow::into_owned) {
             Ok(signature) => Some(Shape { def: Arc::clone(def), settings, signature }),
             Err(error) => {
-                report_setting(node, &error, at, problems);
+                report_setting(node, &self.with_hint(node, def, error), at, problems);
                 None
             }
         }

@@ -19,7 +19,7 @@ use super::face::Face;
 use super::instances::{Instances, Known, Pattern, TypeNumber};
 use super::links::{Given, Links, is_empty_list, socket_at};
 use super::literals::Literals;
-use super::mismatch::{describe, mismatch};
+use super::mismatch::mismatch;
 use super::settle::Settling;
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
 use super::spots::{source_at, spot_of_literal};
@@ -574,7 +574,7 @@ impl<'d> Typing<'d, '_> {
         let at = self.at.part(Part::Node(name));
         let Some(source) = source_at(def, socket, k) else { return };
         let of_document = (self.shapes.registry(), self.shapes.form());
-        let error = mismatch(of_document, describe(&source.value), from, to, of);
+        let error = mismatch(of_document, self.described(&source.value), from, to, of);
         self.problems.report(socket_at(at, socket), source.spot.span(), &error);
     }
 

@@ -42,6 +42,8 @@ pub struct Part {
 pub enum WrongArgument {
     /// It has no name, and there are fewer inputs than its position.
     Extra(usize),
+    /// It has no name, and follows one with a name.
+    Unnamed,
     /// It is a second one for this input.
     Again(Arc<str>),
 }

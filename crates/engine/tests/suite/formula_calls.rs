@@ -444,3 +444,42 @@ fn errors_name_only_what_an_author_wrote() {
     let hint = &found("more(x) + z", &of_missing)[0];
     assert!(hint.ends_with("did you mean `e`?"), "{hint}");
 }
+
+#[test]
+fn wrong_calls_are_told_as_in_the_text_form() {
+    let found = |text: String| {
+        let error = Engine::new().load(text.as_bytes()).expect_err("it is wrong");
+        let millstream::Error::Document(problems) = error else { panic!("{error}") };
+        let errors = problems.iter().filter(|it| it.severity == Severity::Error);
+        errors.cloned().collect::<Vec<_>>()
+    };
+    let z = r#","z":{"input":"z"}"#;
+    let name = "name it too, as in `a: ...`, or move it to the front";
+    for (formula, message, help) in [
+        ("more(x, bye: 2)", "`more` has no input called `bye`", "did you mean `by`?"),
+        ("mor(x) + 1", "there is no function called `mor`", "did you mean `more`?"),
+        ("1 + more(mor(x))", "there is no function called `mor`", "did you mean `more`?"),
+        ("more(by: 2, x)", "an argument without a name follows one with a name", name),
+        ("same(x, by: \"a (\") + 1", "`same` has no input called `by`", "inputs: `a`"),
+        ("more(x, by: [1, 2])", "[1,2] is not an f32", "an f32 is written as a number"),
+        ("more(pair(x * 2))", "`pair(...)`: `pair` has no output called `value`", ""),
+        (
+            "more(x, by: vec2(x, 1))",
+            "`vec2(x, 1)` gives a vec2, but input `by` of the group takes an f32",
+            "",
+        ),
+        ("more()", "input `a` of `more` is missing", ""),
+    ] {
+        let json = document(formula).to_string().replace(z, "");
+        let [error] = &found(json)[..] else {
+            panic!("{formula}: {:?}", found(document(formula).to_string().replace(z, "")))
+        };
+        assert!(error.message.ends_with(message), "{formula}: {error}");
+        assert!(error.help.as_deref().unwrap_or_default().contains(help), "{formula}: {error}");
+        assert_eq!(error.place.path.as_str(), "e", "{formula}: {error}");
+    }
+    for formula in ["mor(x) + 1", "1 + more(mor(x))"] {
+        let [error] = &found(text_form(formula))[..] else { panic!("{formula}") };
+        assert_eq!(error.help.as_deref(), Some("did you mean `more`?"));
+    }
+}

@@ -13,11 +13,11 @@ use super::token::{Lexer, Symbol, Token, TokenKind};
 pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<GroupCall> {
     let mut lexer = Lexer::new(text);
     let mut tokens = Vec::new();
-    while let Ok(token) = lexer.next() {
-        if token.kind == TokenKind::End {
-            break;
+    loop {
+        match lexer.next().ok().or_else(|| lexer.skip_foreign()) {
+            None | Some(Token { kind: TokenKind::End, .. }) => break,
+            Some(token) => tokens.push(token),
         }
-        tokens.push(token);
     }
     let (mut calls, mut at) = (Vec::new(), 0);
     while at < tokens.len() {
@@ -136,6 +136,13 @@ mod tests {
                 f [3]  in f(3)
                 f   in f()
                 g [2]  in g (2)
+            "#]],
+        );
+        check(
+            "f(\"a, (\", b: [1, 2], c: $) + g({ \"x\": 1 })",
+            &expect![[r#"
+                f ["a, ("] b=[[1, 2]] c=[$]  in f("a, (", b: [1, 2], c: $)
+                g [{ "x": 1 }]  in g({ "x": 1 })
             "#]],
         );
         check(

@@ -58,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
         TokenKind::Symbol(Symbol::Close) => Err(parser
             .here("this `)` has no matching `(`")
             .hint("remove it, or add a `(` before it")),
-        TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) => {
+        TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) | TokenKind::Foreign => {
             Err(parser.unexpected())
         }
     }
@@ -189,7 +189,9 @@ impl<'t> Parser<'t> {
                 self.advance()?;
                 self.expression(PREFIX)
             }
-            TokenKind::Symbol(_) | TokenKind::End => Err(self.missing_operand()),
+            TokenKind::Symbol(_) | TokenKind::Foreign | TokenKind::End => {
+                Err(self.missing_operand())
+            }
         }
     }
 
@@ -358,9 +360,11 @@ impl<'t> Parser<'t> {
             TokenKind::Symbol(Symbol::Colon) => {
                 self.here("this `:` has no `?`").hint("a choice is written `condition ? a : b`")
             }
-            TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) | TokenKind::End => {
-                self.missing_operator()
-            }
+            TokenKind::Symbol(_)
+            | TokenKind::Number(_)
+            | TokenKind::Name(_)
+            | TokenKind::Foreign
+            | TokenKind::End => self.missing_operator(),
         }
     }
 

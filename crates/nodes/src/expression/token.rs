@@ -2,6 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use serde_json::Value as Json;
+
 use super::SyntaxError;
 
 /// A token and its byte range in the text.
@@ -18,6 +20,8 @@ pub(super) enum TokenKind<'t> {
     Number(Number),
     Name(&'t str),
     Symbol(Symbol),
+    /// Something that is in no formula, except in an argument of a call of a group.
+    Foreign,
     End,
 }
 
@@ -122,6 +126,21 @@ impl<'t> Lexer<'t> {
             },
         };
         Ok(Token { kind, start, end: self.at })
+    }
+
+    /// What stands in place of the next token: a JSON value, or else a character that is in no
+    /// formula. Lists and objects that are no values are not skipped.
+    pub(super) fn skip_foreign(&mut self) -> Option<Token<'t>> {
+        let start = self.at;
+        let first = self.rest().chars().next()?;
+        let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<Json>();
+        let n = match values.next() {
+            Some(Ok(_)) => values.byte_offset(),
+            Some(Err(_)) | None if "[{\"".contains(first) => return None,
+            Some(Err(_)) | None => first.len_utf8(),
+        };
+        self.at += n;
+        Some(Token { kind: TokenKind::Foreign, start, end: self.at })
     }
 
     /// Whether a name and an opening parenthesis follow.
