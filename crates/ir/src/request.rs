@@ -21,6 +21,7 @@ use crate::element_states::Tables;
 use crate::plan::{Plan, Step, StepId, StepOp};
 use crate::progress::Progress;
 
+pub use binding::hint;
 pub use error::RequestError;
 
 /// The data for an input or a feature.

@@ -123,8 +123,19 @@ impl Session {
         Ok(evaluated)
     }
 
+    /// Refuses outputs that the document does not have, whatever evaluates it.
+    pub(super) fn check_outputs(&self, ask: &Ask) -> Result<(), SessionError> {
+        let outputs = &self.document().outputs;
+        let unknown = ask.outputs.iter().filter(|name| !outputs.contains_key(name.as_str()));
+        let known = outputs.keys().map(|name| &**name);
+        let errors: Vec<RequestError> =
+            unknown.map(|name| RequestError::unknown_output_among(name, known.clone())).collect();
+        if errors.is_empty() { Ok(()) } else { Err(EvalError::Request(errors).into()) }
+    }
+
     /// Evaluates outputs, without the failures in earlier ticks that they depend on.
     fn eval_now(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        self.check_outputs(ask)?;
         if let Some(answer) = self.eval_mirror(ask, For::Outputs) {
             return answer;
         }
@@ -169,11 +180,7 @@ impl Session {
         what: For,
     ) -> Option<Result<Evaluated, SessionError>> {
         self.fit_mirror();
-        let known = |name: &String| self.document().outputs.contains_key(name.as_str());
         let cells = self.live_cells(ask)?;
-        if !ask.outputs.iter().all(known) {
-            return None;
-        }
         let is_wrong = |name: &&String| !self.mirror.as_ref().is_some_and(|m| m.is_right(name));
         if let Some(name) = ask.outputs.iter().find(is_wrong) {
             return Some(Err(self.broken(&format!("output `{name}`"))));
@@ -408,12 +415,6 @@ impl Session {
         let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
         request.budget.clone_from(&ask.budget);
         request.progress.clone_from(&ask.progress);
-        // The outputs of plans include state.
-        let hidden = ask.outputs.iter().filter(|name| is_state(name));
-        let hidden: Vec<_> = hidden.map(|name| RequestError::unknown_output(name, plan)).collect();
-        if !hidden.is_empty() {
-            return Err(EvalError::Request(hidden).into());
-        }
         for output in &ask.outputs {
             request = request.output(output);
         }

@@ -84,15 +84,25 @@ impl Session {
         if self.failed.is_empty() {
             return Ok(());
         }
-        let plan = self.newest_plan("the document")?;
-        let request = self.request(&plan, ask)?;
+        let mut plan = self.newest_plan("the document")?;
+        let mut request = self.request(&plan, ask)?;
+        if !self.is_optimised() {
+            // A plain plan also reads state that no value depends on.
+            self.settle_while(&request)?;
+            plan = self.plans.running().map_or(plan, Arc::clone);
+            request = self.request(&plan, ask)?;
+        }
+        let start = self.document().start_frame;
         let (reads, _) = request.state_reads(&plan);
         let read = reads.read_by(request.steps_in(&plan));
         let is_read = |path: &str| {
             let mut nodes = reads.nodes.iter().zip(&read);
             nodes.any(|(node, is_read)| *is_read && *node.path == *path)
         };
-        for FailedTick { failure, .. } in self.failed.0.iter().filter(|it| is_read(&it.node)) {
+        // The start may have been moved.
+        let is_since_start = |it: &FailedTick| it.failure.replayed.is_none_or(|at| at >= start);
+        let told = self.failed.0.iter().filter(|it| is_since_start(it) && is_read(&it.node));
+        for FailedTick { failure, .. } in told {
             let is_it =
                 |it: &NodeFailure| it.path == failure.path && it.replayed == failure.replayed;
             if !answer.failures.iter().any(is_it) {

@@ -54,6 +54,7 @@ impl Session {
 
     /// Evaluates, and commits the next state.
     fn eval_and_commit(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        self.check_outputs(ask)?;
         if let Some(answer) = self.eval_mirror(ask, For::Tick) {
             let mut evaluated = answer?;
             self.tell_failed(ask, &mut evaluated.answer)?;

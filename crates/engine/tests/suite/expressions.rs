@@ -204,7 +204,7 @@ fn numbers_with_a_plus_sign_are_numbers() {
     let text = "input a: i32 = +5 from +1 to +9\ninput v: vec3 = [+1, -2, +3e+1]\n\
                 output o: i32 = +7\noutput l: list<i32> = [+1, 2]\nk = +4\n\
                 output s: f32 = math.add(+5, -3)\noutput t: i32 = a + +2\noutput u: vec3 = v\n\
-                output w: f32 = k\noutput r: f32 = list.get(list.range(count = +3), +1)\n";
+                output w: f32 = k\noutput r: f32 = list.get(list.range(count: +3), +1)\n";
     let plain = text.replace("+ +2", "~").replace("e+1", "e1").replace('+', "").replace('~', "+ 2");
     let of = |text: &str| {
         let program = Engine::new().load(text.as_bytes()).expect("it loads");

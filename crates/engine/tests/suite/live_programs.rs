@@ -234,9 +234,9 @@ fn what_does_not_fit_is_refused() {
     let (program, _) = program();
     let mut live = program.live_columns().expect("it needs only elements");
     let unknown = live.set("z", 1.0_f32).expect_err("there is no such input");
-    assert_eq!(unknown.to_string(), "there is no input `z`");
+    assert_eq!(unknown.to_string(), "there is no input called `z`");
     let unknown = live.get("z").expect_err("nor such an output");
-    assert_eq!(unknown.to_string(), "there is no output `z`");
+    assert_eq!(unknown.to_string(), "there is no output called `z`");
     let other = live.set("x", 1_i32).expect_err("it takes floats");
     assert_eq!(other.to_string(), "input `x` takes f32, not i32");
     live.set_column("x", vec![1.0_f32; 3]).expect("it fits");
@@ -313,4 +313,28 @@ fn a_switch_without_elements_has_none() {
         let spread = live.get("spread").expect("it is NaN without elements");
         assert_eq!(spread.get(0).get::<f32>().is_some_and(f32::is_nan), n == 0);
     }
+}
+
+#[test]
+fn without_elements_nothing_is_needed_that_does_not_vary() {
+    let text = b"input x: f32 = 1\ninput at: i32 = 9\nitem = list.get(list.of(several [1, 2]), at)\n\
+        output y: f32 = x + item\noutput item: f32 = item\noutput all: f32 = reduce.sum(x) + item\n";
+    let program = Engine::new().load(text).expect("it compiles");
+    let request = Request::new().column("x", Vec::<f32>::new());
+    let answer = program.run(&request.clone().output("y")).expect("it runs");
+    assert_eq!((answer.column::<f32>("y"), answer.failures.len()), (Some(vec![]), 0));
+    let mut live = program.live_columns().expect("it needs only elements");
+    live.set_column("x", Vec::<f32>::new()).expect("it fits");
+    let Data::Many(none) = live.get("y").expect("no element needs the item") else { panic!() };
+    assert_eq!(none.len(), 0);
+    for output in ["item", "all"] {
+        live.get(output).expect_err("it does not vary, and fails");
+        assert!(
+            !program.run(&request.clone().output(output)).expect("it runs").failures.is_empty()
+        );
+    }
+    live.set_column("x", vec![1.0_f32]).expect("it fits");
+    live.get("y").expect_err("the item is needed");
+    live.set("at", 1).expect("it fits");
+    live.get("y").expect("the item is there");
 }

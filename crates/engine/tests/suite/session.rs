@@ -9,7 +9,7 @@ use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{
     Done, Edit, Engine, EvalError, Given, Lazy, LogDetail, NodeFailure, Progress, RequestAxis,
-    Value,
+    RequestError, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -385,5 +385,77 @@ fn a_node_whose_next_state_fails_keeps_it_and_others_advance() {
         session.restart();
         session.set("i", 0).expect("fits");
         assert!(of(&mut session, "y").is_empty());
+    }
+}
+
+/// A sum that failed in frame 1, an output that does not depend on it since a condition is constant,
+/// and one that does.
+fn failed_in_frame_1() -> Session {
+    let text = b"input i: i32 = 0\nfps 10\nlist = list.of(several [10, 20])\n\
+        item = list.get(list, index: i)\nsum = state.integrate(item)\n\
+        never = control.pass(false)\noutput y: f32 = sum\n\
+        output n: f32 = control.switch(never, 1, sum)\n";
+    let mut session = Session::open(&Engine::new(), text).expect("it opens");
+    session.tick(&Ask::all()).expect("it runs");
+    session.set("i", 7).expect("fits");
+    session.tick(&Ask::all()).expect("the frame has a failure");
+    session.set("i", 1).expect("fits");
+    session
+}
+
+#[test]
+fn failures_that_are_told_do_not_depend_on_when_the_optimised_plan_is_ready() {
+    for _ in 0..8 {
+        let mut session = failed_in_frame_1();
+        let of = |session: &mut Session, output: &str| {
+            let answer = session.eval(&Ask::output(output)).expect("it runs").answer;
+            answer.failures.iter().map(|it| it.path.to_string()).collect::<Vec<String>>()
+        };
+        let before = (of(&mut session, "n"), of(&mut session, "y"));
+        session.settle();
+        assert_eq!((of(&mut session, "n"), of(&mut session, "y")), before);
+        assert_eq!(before, (vec![], vec!["item".to_owned()]));
+    }
+}
+
+#[test]
+fn failures_before_the_start_are_not_told() {
+    let mut session = failed_in_frame_1();
+    let failures = |session: &mut Session| {
+        session.eval(&Ask::output("y")).expect("it runs").answer.failures.len()
+    };
+    assert_eq!(failures(&mut session), 1);
+    let head = r#"{ "edit": "set_head", "name": "", "fps": 10, "start_frame": 2 }"#;
+    session.edit(&serde_json::from_str(head).expect("an edit")).expect("it fits");
+    assert_eq!(failures(&mut session), 0);
+    session.seek(4).expect("it plays on");
+    session.seek(3).expect("it plays from the start");
+    assert_eq!(failures(&mut session), 0);
+    assert!(session.undo());
+    session.restart();
+    assert_eq!(failures(&mut session), 0);
+}
+
+#[test]
+fn an_output_that_does_not_exist_is_told_alike_by_live_graphs_and_plans() {
+    let text = b"input x: f32 = 1\noutput first: f32 = x + 1\noutput second: f32 = broken(x)\n";
+    let engine = Engine::new();
+    let (document, _) = engine.read(text);
+    let document = document.expect("it can be read");
+    let mirrored = Session::new(&engine, document.clone());
+    for mut session in [mirrored, Session::with_evaluator(&engine, document, Lazy)] {
+        for (name, hint) in [("secnd", "did you mean `second`?"), ("z", "outputs: first, second")] {
+            for tick in [false, true] {
+                let ask = Ask::output(name);
+                let asked = if tick { session.tick(&ask) } else { session.eval(&ask) };
+                let error = asked.expect_err("there is no such output");
+                let SessionError::Eval(EvalError::Request(errors)) = &error else {
+                    panic!("{error}")
+                };
+                assert_eq!(errors[0].to_string(), format!("there is no output called `{name}`"));
+                let RequestError::UnknownOutput { hint: told, .. } = &errors[0] else { panic!() };
+                assert_eq!(told, hint);
+            }
+        }
     }
 }

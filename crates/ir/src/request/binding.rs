@@ -394,7 +394,8 @@ fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestEr
     }
 }
 
-pub(super) fn hint<'a>(
+/// The hint for an unknown name: the nearest known one, or the first ones.
+pub fn hint<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str> + Clone,
     none: &str,

@@ -132,7 +132,14 @@ impl RequestError {
     /// The error for an output name that a plan lacks; hidden outputs are not suggested.
     pub fn unknown_output(name: &str, plan: &Plan) -> Self {
         let known = plan.outputs.iter().map(|output| &*output.name);
-        let known = known.filter(|name| !is_state(name));
+        Self::unknown_output_among(name, known.filter(|name| !is_state(name)))
+    }
+
+    /// The error for a name that is none of these outputs.
+    pub fn unknown_output_among<'a>(
+        name: &str,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Self {
         let hint = hint(name, known, "the graph has no outputs", "outputs");
         Self::UnknownOutput { name: name.into(), hint }
     }

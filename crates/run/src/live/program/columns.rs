@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use millstream_base::{Column, Feature, Type, Value};
 use millstream_ir::plan::{Plan, PlanOutput};
+use millstream_ir::request::hint;
 use millstream_node::Data;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Holds, LiveProgram, NotNumbers};
+use crate::live::special::Special;
 use crate::live::{LiveGraph, NoValue, NodeNumber};
 
 /// A plan as a live graph whose inputs and outputs are values of any type, or columns with a value
@@ -46,15 +48,15 @@ struct Input {
 #[non_exhaustive]
 pub enum ColumnsError {
     /// There is no input or output of this name.
-    #[error("there is no {what} `{name}`")]
-    #[diagnostic(code(live::unknown_name), help("known: {known}"))]
+    #[error("there is no {what} called `{name}`")]
+    #[diagnostic(code(live::unknown_name), help("{hint}"))]
     Unknown {
         /// `input` or `output`.
         what: &'static str,
         /// The unknown name.
         name: String,
-        /// The names that exist, sorted.
-        known: String,
+        /// The nearest name, or all names.
+        hint: String,
     },
     /// A value has another type than the input.
     #[error("input `{name}` takes {expected}, not {found}")]
@@ -201,6 +203,11 @@ impl LiveColumns {
         let n = self.n_elements()?;
         self.number_elements(n);
         let graph = &mut self.live.graph;
+        if n == Some(0) && graph.has_elements(node) {
+            // As in a plan, no element needs what does not vary.
+            let none = ty.collect(&mut std::iter::empty());
+            return Ok(Data::Many(none.expect("no value has another type")));
+        }
         let is_observed = graph.is_observed(node);
         graph.observe_number(node, true);
         graph.settle();
@@ -304,10 +311,38 @@ fn unknown<'n>(
 ) -> ColumnsError {
     let mut known: Vec<&str> = known.map(|name| &**name).collect();
     known.sort_unstable();
-    ColumnsError::Unknown { what, name: name.into(), known: known.join(", ") }
+    let (none, all) = (format!("the graph has no {what}s"), format!("{what}s"));
+    let hint = hint(name, known.into_iter(), &none, &all);
+    ColumnsError::Unknown { what, name: name.into(), hint }
 }
 
 impl LiveGraph {
+    /// Whether the data of a node has a value for each element: some column leads to it, other than
+    /// through nodes that read all of its elements.
+    fn has_elements(&self, of: NodeNumber) -> bool {
+        let (mut ahead, mut seen) = (vec![of.0], FxHashSet::default());
+        while let Some(node) = ahead.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            let is_source = self.nodes[node as usize].is_source();
+            if is_source && matches!(self.boxes.of(&self.nodes[node as usize]), Some(Data::Many(_)))
+            {
+                return true;
+            }
+            match self.special_at(node) {
+                Some(Special::Call(call)) if call.gathers() => {
+                    let inputs = call.inputs.iter().zip(&call.instance.inputs);
+                    ahead.extend(
+                        inputs.filter(|(_, slot)| !slot.gathers()).map(|(input, _)| *input),
+                    );
+                }
+                _ => ahead.extend(self.inputs_of(node)),
+            }
+        }
+        false
+    }
+
     fn is_observed(&self, of: NodeNumber) -> bool {
         self.nodes[of.index()].flags.has(crate::live::node::Flags::OBSERVED)
     }
