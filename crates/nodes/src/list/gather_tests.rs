@@ -59,7 +59,8 @@ fn check_items(
     given: &[Given<'static>],
     known: &[usize],
 ) {
-    let arities: &[u16] = if name == "list.concat" { &[3] } else { &[] };
+    let is_of_three = ["list.concat", "list.interleave"].contains(&name);
+    let arities: &[u16] = if is_of_three { &[3] } else { &[] };
     let node = instance(name, set, generics, arities);
     let Kernel::Function(function) = &node.kernel else { panic!("it is a function") };
     let Some(Gather::Items(made)) = function.gather() else { panic!("{name} makes items") };
@@ -114,6 +115,7 @@ fn items_are_made_one_by_one_as_all_together() {
     let short = || one(list(vec![4.0_f32, -1.0, 9.5]));
     let all = || one(list(items()));
     check_items("list.concat", &none, &ty, &[short(), all(), short()], &[0, 1, 2]);
+    check_items("list.interleave", &none, &ty, &[all(), short(), all()], &[0, 1, 2]);
     for index in [-3, 0, 4, 10, 11, 30] {
         check_items("list.insert", &none, &ty, &[all(), one(index), one(7.5_f32)], &[0, 2]);
         let set = json!({ "outside": "wrap" });

@@ -1,12 +1,15 @@
 //! Lists of lists: flattening, splitting, interleaving.
 
+use std::ops::Range;
+
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Type};
+use millstream_node::gather::{Gather, ItemsMade};
 use millstream_node::settings::SettingError;
-use millstream_node::{Call, Data, Failure, NodeDef, Registry};
+use millstream_node::{Call, Data, Failure, Function, NodeDef, Registry};
 
-use super::{ITEM, LIST, Sources, on_lists, parts};
-use crate::cells::{ListCells, check_total, function, items, put};
+use super::{ITEM, LIST, Sources, TYPED, on_lists, parts};
+use crate::cells::{ListCells, check_total, function, items, kernel, put};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(flatten());
@@ -108,8 +111,46 @@ fn interleave() -> NodeDef {
         .output("value", LIST, "")
         .kernel(|parts| {
             let ty = parts.generics[0];
-            Ok(function(move |call| interleaved(call, ty)))
+            Ok(kernel(Interleaving { ty }))
         })
+}
+
+/// Interleaves lists with items of a type.
+struct Interleaving {
+    ty: Type,
+}
+
+impl Function for Interleaving {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        interleaved(call, self.ty)
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Items(self))
+    }
+}
+
+impl ItemsMade for Interleaving {
+    fn readers_of(
+        &self,
+        call: &Call<'_>,
+        input: usize,
+        item: usize,
+        visit: &mut dyn FnMut(Range<usize>),
+    ) -> bool {
+        let n = call.n_inputs();
+        if (0..n).all(|input| item < items(call, input).len()) {
+            let at = item * n + input;
+            visit(at..at + 1);
+        }
+        true
+    }
+
+    fn items_at(&self, call: &Call<'_>, at: &[u32]) -> Result<Column, Failure> {
+        let lists: Vec<Column> = (0..call.n_inputs()).map(|input| items(call, input)).collect();
+        let item = |at: &u32| lists[*at as usize % lists.len()].get(*at as usize / lists.len());
+        Ok(self.ty.collect(&mut at.iter().map(item)).expect(TYPED))
+    }
 }
 
 fn interleaved(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
