@@ -537,8 +537,8 @@ group fixed() -> value: i64 = 7 {
     "#]]
     .assert_eq(&converted(&document(text)));
     means(
-        "output a: i32 = 1e3\noutput b: f32 = 2\noutput c: bool = true\noutput d: i32 = true\n\
-         output e: i32 = (5)\noutput f: i32 = 1.5\noutput g: vec2 = 1\n",
+        "output a: i32 = 1e3\noutput b: f32 = 2\noutput c: bool = true\noutput d: i32 = +7\n\
+         output e: i32 = (5)\noutput f: i32 = (true)\noutput g: vec2 = (1)\n",
         expect![[r#"
             {
               "millstream": 2,
@@ -555,9 +555,9 @@ group fixed() -> value: i64 = 7 {
                 "a": { "type": "convert", "set": { "to": "i32" }, "in": { "x": 1000.0 } },
                 "b": { "type": "math.expression", "set": { "text": "2" } },
                 "c": { "type": "math.expression", "set": { "text": "true" } },
-                "d": { "type": "math.expression", "set": { "text": "true" } },
+                "d": { "type": "convert", "set": { "to": "i32" }, "in": { "x": 7 } },
                 "e": { "type": "math.expression", "set": { "text": "5" } },
-                "f": { "type": "convert", "set": { "to": "i32" }, "in": { "x": 1.5 } },
+                "f": { "type": "math.expression", "set": { "text": "true" } },
                 "g": { "type": "math.expression", "set": { "text": "1" } }
               }
             }
