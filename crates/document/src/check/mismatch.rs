@@ -101,7 +101,7 @@ fn takes(to: &[Type]) -> String {
     }
 }
 
-impl<'d> Typing<'d, '_> {
+impl Typing<'_, '_> {
     /// The name of a source in messages.
     pub(super) fn described(&self, value: &InputValue) -> String {
         let nodes = match self.defs {

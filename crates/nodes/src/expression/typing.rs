@@ -559,9 +559,10 @@ fn resolved(
     numbers: &[Option<Json>],
     linked: &[Type],
 ) -> Result<Vec<Type>, Vec<TypeError>> {
-    let facts = numbers.iter().zip(linked).map(|(number, ty)| {
-        number.as_ref().map_or(InputFact::Linked(*ty), |number| InputFact::Literal(number))
-    });
+    let facts = numbers
+        .iter()
+        .zip(linked)
+        .map(|(number, ty)| number.as_ref().map_or(InputFact::Linked(*ty), InputFact::Literal));
     let generics = signature.resolve(&sockets.iter().copied().zip(facts).collect::<Vec<_>>())?;
     let is_truth = |(socket, number): (&usize, &Option<Json>)| {
         number.is_some()
