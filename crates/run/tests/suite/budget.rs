@@ -210,7 +210,7 @@ fn latency(evaluator: &mut dyn Evaluator, plan: &Plan, request: &Request) -> Dur
         now.saturating_duration_since(raised.join().expect("the flag is raised"))
     };
     let mut least = once();
-    for _ in 0..8 {
+    for _ in 0..40 {
         if least < SOON {
             break;
         }
