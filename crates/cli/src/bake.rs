@@ -280,6 +280,12 @@ fn in_place(
     let fps = job.program.plan().fps;
     let document = args.graph.as_ref().map_or_else(String::new, |it| it.display().to_string());
     let header = manifest::Header { document: &document, fps, view: place.name };
+    let mut listed = manifest::names(folder)?;
+    if !listed.is_empty() {
+        // A contact sheet belongs to no frame, so the manifest does not list it.
+        listed.insert(sheet::NAME.into());
+    }
+    saves.supersede(listed);
     let manifest = Manifest::open(folder, &header, saves.description(&job.shown))?;
     let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
     saves.start(folder, fps / args.every.get() as f64, bake.frames())?;
@@ -313,7 +319,7 @@ fn in_place(
         Err(_) if args.views.len() > 1 || args.format.is_json() => Ok(()),
         done => done,
     };
-    let Finished { names: mut files, mut removed, misfits } = taking.saves.finish(folder)?;
+    let Finished { names: mut files, mut outdated, misfits } = taking.saves.finish(folder)?;
     for misfit in &misfits {
         told.unfinished(misfit);
     }
@@ -321,9 +327,10 @@ fn in_place(
     if let Some(sheet) = taking.sheet {
         match sheet.write(folder)? {
             Some(name) => files.push(name),
-            None => saves::remove(folder, sheet::NAME, &mut removed)?,
+            None => outdated.remove(folder, sheet::NAME)?,
         }
     }
+    let removed = outdated.removed();
     taking.manifest.finish((bake.frames(), args.every.get()), (&files, &removed))?;
     done?;
     let Tally { ran, reused, failed } = taking.tally;

@@ -235,7 +235,6 @@ impl RequestArgs {
         let mut request = Request::new();
         let mut messages = Vec::new();
         let mut assigned = Vec::new();
-        let mut view_of_image = None;
         let mut by_view = ByView::default();
         self.check_views()?;
         for text in &self.inputs {
@@ -267,13 +266,9 @@ impl RequestArgs {
             }
             let given = given(at, ty, &limits, until)?;
             range::warn(program, at.name, &given);
-            if let Given::One(value) = &given
-                && view_of_image.is_none()
-            {
-                view_of_image = Image::from_value(value).map(|image| image.view().clone());
-            }
             all.push((at.name, given));
         }
+        let own_view = view_of_image(all.iter().map(|(_, given)| given));
         // State must not differ along an axis of views, so a single view is none.
         let is_axis = self.views.len() != 1 || !request.reads_state(program.plan());
         let by_view = by_view.given(program, &mut all, &self.views, is_axis)?;
@@ -286,14 +281,7 @@ impl RequestArgs {
         for (feature, given) in features(program, parts, view, &limits, until)? {
             request = request.feature(feature, given);
         }
-        // Without --size, a graph that changes a picture produces one of the same size.
-        let reads_view = reads_view(program, &request);
-        if let Some(view) = view_of_image
-            && reads_view
-            && request.of_feature(&Feature::Footprint).is_none()
-        {
-            request = request.feature(Feature::Footprint, Given::One(view.into()));
-        }
+        request = with_own_view(request, program, own_view);
         if let Some(n) = self.count {
             request = request.count(n);
         }
@@ -309,6 +297,32 @@ impl RequestArgs {
         };
         request.budget.clone_from(until);
         Ok(request.with_limits(limits))
+    }
+}
+
+/// The view of the first image that is given.
+pub(crate) fn view_of_image<'g>(mut given: impl Iterator<Item = &'g Given>) -> Option<Footprint> {
+    given.find_map(|given| match given {
+        Given::One(value) => Image::from_value(value).map(|image| image.view().clone()),
+        Given::Along(..) => None,
+    })
+}
+
+/// The request with the view of an image, if no other is given: without --size, a graph that changes
+/// a picture produces one of the same size.
+pub(crate) fn with_own_view(
+    request: Request,
+    program: &Program,
+    own_view: Option<Footprint>,
+) -> Request {
+    match own_view {
+        Some(view)
+            if reads_view(program, &request)
+                && request.of_feature(&Feature::Footprint).is_none() =>
+        {
+            request.feature(Feature::Footprint, Given::One(view.into()))
+        }
+        _ => request,
     }
 }
 

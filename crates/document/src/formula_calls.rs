@@ -28,7 +28,7 @@ use crate::model::{
     Document, GroupDef, Input, InputValue, Link, Made, Named, Node, NodeKind, Part, Setting,
     WrongArgument,
 };
-use piece::{Piece, Source};
+use piece::{Piece, Source, literal};
 
 /// The maximum length of a formula in which calls are replaced, in bytes; longer ones are refused as
 /// formulas too.
@@ -462,7 +462,7 @@ impl Expansion<'_> {
         let Written { node: formula, source, .. } = written;
         let spot = source.spot_of(value);
         let argument = &source.text[value.clone()];
-        if let Ok(json) = serde_json::from_str::<Json>(argument) {
+        if let Some(json) = literal(argument) {
             return Input { value: InputValue::Literal(Box::new(json)), spot };
         }
         if let Some(given) = formula.inputs.get(argument) {

@@ -24,6 +24,8 @@ mod stretches;
 mod tests;
 mod transfer;
 
+use std::ops::Range;
+
 use millstream_base::mask::{Mask, Segment};
 
 use smallvec::SmallVec;
@@ -220,15 +222,13 @@ pub fn run_columns(
     };
     machine.fill_uniforms(n.min(chunk));
     indices.clear();
+    // A mask without gaps may have several segments, or one of indices.
+    if let Some(range) = mask.as_range() {
+        return run_range(&mut machine, chunk, range);
+    }
     for segment in mask.segments() {
         match segment {
-            Segment::Range(range) if is_range || range.len() >= SHORT => {
-                for start in range.clone().step_by(chunk) {
-                    let end = range.end.min(start + chunk);
-                    let next = end..range.end.min(end + chunk);
-                    machine.run(&Chunk::Range(start..end), next);
-                }
-            }
+            Segment::Range(range) if range.len() >= SHORT => run_range(&mut machine, chunk, range),
             Segment::Range(range) => {
                 collect(&mut machine, chunk, indices, range.map(|i| i as u32));
             }
@@ -237,6 +237,15 @@ pub fn run_columns(
     }
     if !indices.is_empty() {
         machine.run(&Chunk::Indices(indices), 0..0);
+    }
+}
+
+/// Runs neighbors chunk by chunk.
+fn run_range(machine: &mut Machine<'_, '_>, chunk: usize, range: Range<usize>) {
+    for start in range.clone().step_by(chunk) {
+        let end = range.end.min(start + chunk);
+        let next = end..range.end.min(end + chunk);
+        machine.run(&Chunk::Range(start..end), next);
     }
 }
 

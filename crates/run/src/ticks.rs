@@ -121,8 +121,11 @@ pub fn evaluate(
             log.add(answer.log);
         }
         let before = states.clone();
+        // Nothing reads the state after the last frame. Calls inside scopes show whether state is
+        // reached with several contexts.
+        let next = if frame == last && !is_inside { &[][..] } else { &kept };
         for place in places {
-            let request = request.at_frame(frame, place).and_outputs(plan, &kept);
+            let request = request.at_frame(frame, place).and_outputs(plan, next);
             let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
             reads.keep_failures(&mut answer, &steps, &told);
             log.add(std::mem::take(&mut answer.log));

@@ -5,7 +5,7 @@
 //! counts. A bake that ends while no other is running rewrites the file with one line per frame, in
 //! order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -152,24 +152,31 @@ fn if_one(one: &'static str, many: &'static str, is_one: bool) -> &'static str {
     if is_one { one } else { many }
 }
 
-/// Reads the records of a manifest, skipping lines that were cut off.
-fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
+/// Reads the lines of a manifest without those that were cut off; none if there is no manifest.
+fn lines(path: &Path) -> Result<Vec<Json>, Stop> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
             let text = format!("cannot read `{}`: {error}", path.display());
             return Err(Stop::new(Exit::Failed, text, Some(HELP.into())));
         }
     };
-    let mut known = BTreeMap::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let line = serde_json::from_slice(line).ok();
-        if let Some((record, description)) = line.as_ref().and_then(Record::of) {
-            known.insert(record.frames.0, (record, description));
-        }
-    }
-    Ok(known)
+    let lines = text.split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// Reads the records of a manifest.
+fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
+    let records = lines(path)?.into_iter().filter_map(|line| Record::of(&line));
+    Ok(records.map(|(record, description)| (record.frames.0, (record, description))).collect())
+}
+
+/// The names of all files that the manifest of a directory lists.
+pub(super) fn names(folder: &Path) -> Result<BTreeSet<String>, Stop> {
+    let lines = lines(&folder.join(NAME))?;
+    let files = lines.iter().filter_map(|line| line["files"].as_array()).flatten();
+    Ok(files.filter_map(|file| file["name"].as_str().map(str::to_owned)).collect())
 }
 
 /// The number of frames in a manifest, and of those whose files exist.

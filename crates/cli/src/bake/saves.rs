@@ -1,5 +1,6 @@
 //! The files of a bake.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -29,7 +30,15 @@ pub(super) struct Saves {
     all: Vec<Save>,
     n_frames: usize,
     depth: Option<Depth>,
-    /// The files of an earlier bake that were removed, because this one has no values for them.
+    outdated: Outdated,
+}
+
+/// The files of earlier bakes, of which those are removed that this one has no values for.
+#[derive(Default)]
+pub(super) struct Outdated {
+    /// The names of the files that the manifest lists.
+    listed: BTreeSet<String>,
+    /// The names of those that were removed.
     removed: Vec<String>,
 }
 
@@ -37,8 +46,7 @@ pub(super) struct Saves {
 pub(super) struct Finished {
     /// The names of all files that were written.
     pub(super) names: Vec<String>,
-    /// The names of files that were removed.
-    pub(super) removed: Vec<String>,
+    pub(super) outdated: Outdated,
     /// The reasons why files could not be completed.
     pub(super) misfits: Vec<Stop>,
 }
@@ -139,7 +147,12 @@ impl Saves {
                 return Err(usage(format!("`{}` is given twice", save.name), "give it once"));
             }
         }
-        Ok(Self { all, n_frames, depth, removed: Vec::new() })
+        Ok(Self { all, n_frames, depth, outdated: Outdated::default() })
+    }
+
+    /// Says which files are those of earlier bakes.
+    pub(super) fn supersede(&mut self, listed: BTreeSet<String>) {
+        self.outdated.listed = listed;
     }
 
     pub(super) fn has_pictures(&self) -> bool {
@@ -253,7 +266,7 @@ impl Saves {
             if !save.has_values(&frame) {
                 save.leave_out()?;
                 if save.is_of_frame() {
-                    remove(folder, &name, &mut self.removed)?;
+                    self.outdated.remove(folder, &name)?;
                 }
                 pushed.left_out.push(name);
                 continue;
@@ -263,7 +276,7 @@ impl Saves {
                 Err(stop) if !stop.is_misfit() => return Err(stop),
                 Err(misfit) => match &save.kind {
                     Kind::Pictures | Kind::Tables => {
-                        remove(folder, &name, &mut self.removed)?;
+                        self.outdated.remove(folder, &name)?;
                         pushed.of_frame.push(misfit);
                     }
                     Kind::Animation { .. } | Kind::Rows(_) | Kind::GivenUp => {
@@ -281,7 +294,7 @@ impl Saves {
     /// there from an earlier bake, since it holds other values.
     pub(super) fn finish(self, folder: &Path) -> Result<Finished, Stop> {
         let (names, misfits) = (Vec::new(), Vec::new());
-        let mut finished = Finished { names, removed: self.removed, misfits };
+        let mut finished = Finished { names, outdated: self.outdated, misfits };
         for save in self.all {
             let misfit = match save.kind.finish(&folder.join(&save.name)) {
                 Ok(true) => {
@@ -292,25 +305,36 @@ impl Saves {
                 Err(misfit) if misfit.is_misfit() => Some(misfit),
                 Err(stop) => return Err(stop),
             };
-            remove(folder, &save.name, &mut finished.removed)?;
+            finished.outdated.remove(folder, &save.name)?;
             finished.misfits.extend(misfit);
         }
         Ok(finished)
     }
 }
 
-/// Removes a file of an earlier bake, if it exists, and adds its name.
-pub(super) fn remove(folder: &Path, name: &str, removed: &mut Vec<String>) -> Result<(), Stop> {
-    match std::fs::remove_file(folder.join(name)) {
-        Ok(()) => removed.push(name.to_owned()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => {
-            let path = folder.join(name);
-            let text = format!("cannot remove `{}`, which is outdated: {error}", path.display());
-            return Err(Stop::new(Exit::Failed, text, None));
+impl Outdated {
+    /// Removes a file of an earlier bake, if it exists. Other files of this name remain.
+    pub(super) fn remove(&mut self, folder: &Path, name: &str) -> Result<(), Stop> {
+        if !self.listed.contains(name) {
+            return Ok(());
         }
+        match std::fs::remove_file(folder.join(name)) {
+            Ok(()) => self.removed.push(name.to_owned()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                let path = folder.join(name);
+                let text =
+                    format!("cannot remove `{}`, which is outdated: {error}", path.display());
+                return Err(Stop::new(Exit::Failed, text, None));
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// The names of the files that were removed.
+    pub(super) fn removed(self) -> Vec<String> {
+        self.removed
+    }
 }
 
 impl Kind {

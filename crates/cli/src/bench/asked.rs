@@ -12,7 +12,7 @@ use crate::given::{assignment, given};
 use crate::moments::{FrameNumbers, Times};
 use crate::outcome::Stop;
 use crate::random::Random;
-use crate::request::{ViewFlag, features};
+use crate::request::{ViewFlag, features, view_of_image, with_own_view};
 
 /// The number of elements if neither a count nor a column determines it.
 const DEFAULT_COUNT: usize = 1_000_000;
@@ -60,7 +60,9 @@ impl Asked {
             base = base.output(name);
         }
         // A picture takes single values, unless elements are asked for.
-        let is_one = args.one || (args.size.is_some() && count.is_none());
+        let own_view = view_of_image(inputs.iter().flatten());
+        let is_picture = args.size.is_some() || own_view.is_some();
+        let is_one = args.one || (is_picture && count.is_none());
         let count = (!is_one).then(|| count.unwrap_or(DEFAULT_COUNT));
         let arms = program.arms();
         if args.changes.is_some() {
@@ -83,6 +85,7 @@ impl Asked {
         for (feature, given) in features(program, (&base, &args.features), view, &limits, &until)? {
             base = base.feature(feature, given);
         }
+        base = with_own_view(base, program, own_view);
         let (time, frame) = (args.time.clone(), args.frame.clone());
         Ok(Self { base: base.with_limits(limits), inputs, time, frame, count, arms })
     }

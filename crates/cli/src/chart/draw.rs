@@ -225,9 +225,13 @@ impl Pen {
         for (k, series) in all.iter().enumerate() {
             let style = COLORS[k % COLORS.len()].stroke_width(self.px(2));
             for part in series.points.split(|at| !chart.can_show(at)) {
+                // In pixels, the miter of a sharp bend would be a peak that is not in the data, so each
+                // segment is drawn by itself.
+                let n_joined = if self.scale == 1 { part.len() } else { 2 };
                 if part.len() > 1 {
-                    let path = PathElement::new(part.to_vec(), style);
-                    context.draw_series(std::iter::once(path)).expect(DRAWS);
+                    let paths = part.windows(n_joined);
+                    let paths = paths.map(|points| PathElement::new(points.to_vec(), style));
+                    context.draw_series(paths).expect(DRAWS);
                 }
                 if n_points <= MAX_DOTS || part.len() == 1 {
                     let size = if n_points <= MAX_DOTS { 3 } else { 1 };

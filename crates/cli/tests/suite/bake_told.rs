@@ -356,6 +356,25 @@ fn a_repeat_that_only_other_outputs_use_is_not_told() {
 }
 
 #[test]
+fn files_that_no_bake_wrote_remain_if_there_are_no_values_for_them() {
+    let graph =
+        file("bake-others.mill", "xs = list.of(several [1, 2])\noutput e: f32 = list.get(xs, 9)\n");
+    let folder = folder("bake-others");
+    std::fs::create_dir_all(&folder).expect("the directory for tests can be written");
+    for name in ["a.csv", "q.0000.json", "sheet.png"] {
+        std::fs::write(folder.join(name), "mine").expect("it can be written");
+    }
+    let args = ["--frames", "0..1", "--save", "a.csv", "--save", "q.####.json"];
+    for _ in 0..2 {
+        let failed = report(&[&[&*graph], &args[..]].concat(), &folder);
+        assert_eq!((&failed["failed"], &failed["removed"]), (&2.into(), &json!([])), "{failed}");
+        for name in ["a.csv", "q.0000.json", "sheet.png"] {
+            assert_eq!(std::fs::read(folder.join(name)).expect("it is there"), b"mine", "{name}");
+        }
+    }
+}
+
+#[test]
 fn files_of_an_earlier_bake_go_if_there_are_no_values_for_them() {
     let graph = file(
         "bake-stale.mill",

@@ -85,6 +85,15 @@ fn views_are_timed_as_pictures_of_single_values() {
     let names: Vec<&str> = rows.iter().map(|row| text(&row["evaluator"])).collect();
     assert!(["lazy", "list", "chunked", "auto"].iter().all(|name| names.contains(name)));
     assert_eq!(code(&["bench", TRIANGLE, "--size", "8x4", "--seconds", "0"]), Some(2));
+    // A given image has its own view.
+    let blur = file(
+        "bench_blur.mill",
+        "input photo: image\noutput soft: image = image.blur(photo, radius: 1)\n",
+    );
+    let photo = "photo=@examples/data/terrain.jpeg";
+    let args = ["bench", &*blur, "--in", photo, "--seconds", "0", "--evaluator", "list"];
+    let seen = json(&[&args[..], &["--format", "json"]].concat());
+    assert_eq!(seen["results"][0]["elements"], 1, "{seen}");
 }
 
 #[test]

@@ -82,3 +82,16 @@ impl<'s> Piece<'s> {
         Setting { json: Json::from(self.text), spot, places }
     }
 }
+
+/// A JSON value, or a number as formulas write it.
+pub(super) fn literal(text: &str) -> Option<Json> {
+    if let Ok(json) = serde_json::from_str(text) {
+        return Some(json);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let whole = text.strip_prefix('+').and_then(|text| serde_json::from_str(text).ok());
+    whole.or_else(|| Some(Json::from(text.parse::<f64>().ok().filter(|it| it.is_finite())?)))
+}

@@ -200,6 +200,33 @@ fn literals_of_outputs_are_read_like_defaults_of_inputs() {
 }
 
 #[test]
+fn spellings_of_a_number_in_a_call_are_the_same_number() {
+    let of = |spelled: &str| {
+        let text = format!(
+            r#"{{ "millstream": 2, "outputs": {{ "o": {{ "type": "f64", "from": "e.value" }} }},
+            "nodes": {{ "e": {{ "type": "math.expression", "set": {{ "text": "f({spelled}) + 0" }} }} }},
+            "groups": {{ "f": {{ "inputs": {{ "x": {{ "type": "f64" }} }},
+                "outputs": {{ "value": {{ "type": "f64", "from": "s.value" }} }},
+                "nodes": {{ "s": {{ "type": "math.add", "in": {{ "a": {{ "input": "x" }}, "b": 100 }} }} }} }} }} }}"#
+        );
+        let program = Engine::new().load(text.as_bytes()).expect("it loads");
+        program.run(&Request::new()).expect("it runs").value::<f64>("o")
+    };
+    for (spelled, value) in [
+        ("0.1", 100.1),
+        (".1", 100.1),
+        ("+.1", 100.1),
+        ("+0.1", 100.1),
+        ("-.1", 99.9),
+        ("2.", 102.0),
+    ] {
+        assert_eq!(of(spelled), Some(value), "{spelled}");
+    }
+    // More than a float of 32 bits holds.
+    assert_eq!(of("+16777217"), Some(16_777_317.0));
+}
+
+#[test]
 fn numbers_with_a_plus_sign_are_numbers() {
     let text = "input a: i32 = +5 from +1 to +9\ninput v: vec3 = [+1, -2, +3e+1]\n\
                 output o: i32 = +7\noutput l: list<i32> = [+1, 2]\nk = +4\n\

@@ -253,8 +253,8 @@ fn a_tick_that_fails_holds_back_only_the_state_that_depends_on_it() {
             for request in [Request::new().frame(5), Request::new().frames(vec![5, 4])] {
                 assert_eq!(told(request.output(output)).0, replayed, "{output}");
             }
-            let own = if replayed.is_empty() { vec![] } else { failed(None) };
-            assert_eq!(told(Request::new().frame(3).output(output)).0, own, "{output}");
+            // The state after the only frame is not computed.
+            assert_eq!(told(Request::new().frame(3).output(output)).0, [], "{output}");
         }
     }
 }

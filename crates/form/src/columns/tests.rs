@@ -122,10 +122,16 @@ fn scratches(width: Width) -> [ColumnScratch; 3] {
 }
 
 fn random_mask(dice: &mut Dice, len: usize) -> Mask {
-    match dice.below(4) {
+    match dice.below(5) {
         0 => Mask::full(len),
         1 => Mask::range(dice.below(len)..len),
-        2 => Mask::from_predicate(&Mask::full(len), |_| dice.below(3) == 0),
+        // A part without gaps of a mask with gaps, which may store its elements one by one.
+        2 => {
+            let start = len - 1 - dice.below(len.min(40));
+            let with_gaps = Mask::from_predicate(&Mask::full(len), |i| i >= start || i % 3 == 0);
+            with_gaps.within(start..len)
+        }
+        3 => Mask::from_predicate(&Mask::full(len), |_| dice.below(3) == 0),
         _ => Mask::from_predicate(&Mask::full(len), |i| i % 100 < 70 || dice.below(2) == 0),
     }
 }
