@@ -326,8 +326,8 @@ impl Binary {
 fn parsed(text: &str, library: &Library) -> Result<Expression, SettingError> {
     parse(text).map_err(|error| {
         let better = error.function.as_deref().and_then(|name| {
-            let namesake = || library.namesake(name).map(|near| format!("did you mean `{near}`?"));
-            hints::usage(name, library).or_else(namesake)
+            let near = || library.near(name).map(|near| format!("did you mean `{near}`?"));
+            hints::usage(name, library).or_else(near)
         });
         refused(SyntaxError { hint: better.or(error.hint), ..error })
     })

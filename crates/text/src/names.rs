@@ -11,9 +11,12 @@ use millstream_document::Fields;
 use millstream_document::load::Words;
 use millstream_document::model::Setting;
 use millstream_node::interface::CALL;
+use millstream_node::settings::SettingError;
 use millstream_node::{NodeDef, Registry, Settings, Zone};
 use rustc_hash::{FxHashSet, FxHasher};
+use serde_json::Value as Json;
 
+use crate::error::shortened;
 use crate::name::{self, is_same_word};
 use crate::tree::{Arg, ArgTo, Call, CallWord, Tree};
 
@@ -147,6 +150,39 @@ impl<'r> Vocabulary<'r> {
         let names = self.registry.iter().map(|def| &def.name);
         let names = names.filter(|name| name.rsplit('.').next() == Some(word));
         names.take(8).map(|name| format!("`{name}`")).collect()
+    }
+
+    /// Why a formula cannot call this name, perhaps after a name and `/`, and a hint, if neither a
+    /// function nor a node type has it.
+    pub(crate) fn refusal_of_call(
+        &self,
+        name: &str,
+        alias: Option<&str>,
+    ) -> Option<(String, Option<String>)> {
+        if self.registry.get(name).is_some() {
+            return None;
+        }
+        if name.contains('.') {
+            let near = self.registry.nearest(name).map(|near| format!("did you mean `{near}`?"));
+            let message = format!("there is no node type called `{}`", shortened(name));
+            return Some((message, near));
+        }
+        let def = self.registry.get(EXPRESSION)?;
+        let formula = def.formula.as_ref()?;
+        let text = match alias {
+            Some(alias) => format!("{alias} / {name}()"),
+            None => format!("{name}()"),
+        };
+        if (formula.group_calls)(&text, &|_| true).is_empty() {
+            return None;
+        }
+        let text = Json::from(text);
+        let type_named = |name: &str| self.registry.type_named(name);
+        let settings = Settings::read(&def.settings, [(formula.name, &text)], &type_named).ok()?;
+        match def.signature(&settings).err()? {
+            SettingError::Refused { message, hint, .. } => Some((message, hint)),
+            _ => None,
+        }
     }
 
     /// The last word of a node type, if that alone means this node type.

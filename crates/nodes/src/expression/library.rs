@@ -9,11 +9,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::Type;
+use millstream_base::diagnostics::did_you_mean;
 use millstream_node::{Instance, Network, NodeDef, Registry, Settings};
 use rustc_hash::FxHashMap;
 
 use super::network::network;
-use super::{Expression, SyntaxError};
+use super::{Expression, SyntaxError, functions};
 
 /// The maximum number of cached instances, and that of networks.
 const MAX_CACHED: usize = 1 << 12;
@@ -90,9 +91,12 @@ impl Library {
         self.registry.get(name).expect("the node types of expressions are registered before them")
     }
 
-    /// The node type whose last name is this one.
-    pub(super) fn namesake(&self, name: &str) -> Option<&str> {
-        self.registry.namesake(name)
+    /// The node type whose last name is this one, else the one that is spelled most similarly unless
+    /// a function is.
+    pub(super) fn near(&self, name: &str) -> Option<&str> {
+        let is_function = || did_you_mean(name, functions::names()).is_some();
+        let namesake = self.registry.namesake(name);
+        namesake.or_else(|| if is_function() { None } else { self.registry.nearest(name) })
     }
 
     /// The node type that a text calls by this name.

@@ -6,12 +6,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use millstream_base::diagnostics::did_you_mean;
+
 use crate::error::{Problem, TextError, shortened};
 use crate::formula;
 use crate::json::write_value;
 use crate::name;
 use crate::names::{Groups, VALUE, Vocabulary};
-use crate::scope::{MemberOf, NameId, Scope, Target};
+use crate::scope::{MemberOf, NO_NAME, NameId, Scope, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, Tree, at};
 
 /// Maximal number of letters that are searched one by one.
@@ -251,13 +253,17 @@ impl<'a> Writer<'a, '_> {
             return self.target(expr, target, "");
         }
         self.note(expr);
+        let from = self.out.text.len();
         self.out.text.push_str(&call.name);
         self.out.text.push('(');
         for (i, arg) in tree.args_of(&call.args).iter().enumerate() {
             self.out.text.push_str(if i > 0 { ", " } else { "" });
             if let ArgTo::Input(name) = &arg.to {
                 if !call.name.contains('.') {
-                    return Err(self.no_names(&call.name, arg.start, name));
+                    let unknown = self.unknown(call, expr, from);
+                    return Err(
+                        unknown.unwrap_or_else(|| self.no_names(&call.name, arg.start, name))
+                    );
                 }
                 if !name::is_plain(name) {
                     let hint = "call the node on a line of its own";
@@ -267,7 +273,10 @@ impl<'a> Writer<'a, '_> {
                 self.out.text.push_str(name);
                 self.out.text.push_str(": ");
             }
-            self.expr(arg.value)?;
+            self.expr(arg.value).map_err(|problem| match problem.error {
+                TextError::NotInFormula { .. } => self.unknown(call, expr, from).unwrap_or(problem),
+                _ => problem,
+            })?;
         }
         self.close(expr);
         Ok(())
@@ -278,6 +287,36 @@ impl<'a> Writer<'a, '_> {
         let end = self.tree.span(expr).end.saturating_sub(1);
         self.out.places.push((self.out.text.len() as u32, end));
         self.out.text.push(')');
+    }
+
+    /// The problem of a call of something that does not exist, if it is one. The text of the formula
+    /// before the call ends at `from`.
+    fn unknown(&self, call: &Call<'_>, expr: ExprId, from: usize) -> Option<Problem> {
+        let name = &*call.name;
+        let Context { groups, scope, vocabulary, .. } = self.cx;
+        let before = self.out.text[..from].trim_end().strip_suffix('/').map(str::trim_end);
+        let alias = before.and_then(|text| text.rsplit(|c| !name::continues(c)).next());
+        let alias = alias.filter(|alias| !alias.is_empty() && scope.find(alias) == NO_NAME);
+        let (message, hint) = vocabulary.refusal_of_call(name, alias)?;
+        let (message, near) = match alias {
+            Some(alias) => {
+                let near = did_you_mean(alias, groups.aliases.iter().copied());
+                let near = near.map(|near| format!("{near}/{name}"));
+                let path = format!("{alias}/{name}");
+                (format!("there is no group called `{}`", shortened(&path)), near)
+            }
+            None => {
+                let near = did_you_mean(name, groups.own.keys().copied());
+                (message, near.map(str::to_owned))
+            }
+        };
+        let start = self.tree.span(expr).start as usize;
+        let problem = Problem::syntax(start, start + name.len(), message);
+        let near = near.map(|near| format!("did you mean `{near}`?"));
+        Some(match near.or(hint) {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        })
     }
 
     /// The problem of a function of formulas that is called with named inputs, like a node type.

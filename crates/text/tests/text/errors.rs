@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use millstream_base::Limits;
 use millstream_document::open_loaded;
-use millstream_text::{load_text, to_text, with_lock};
+use millstream_text::{load, load_text, to_text, with_lock};
 
 use crate::{REGISTRY, document, formatted, limits};
 
@@ -58,8 +58,8 @@ fn hints_show_the_text_form() {
                 write the use of a group as `group half(...)`
             6:9 `noise` d settings::refused: there is no function called `noise`
                 if `lib/noise` is a group of another document, add a line `use lib = "FILE"`
-            7:13 `\"x\"` e text::not_in_formula: a formula cannot contain a text
-                give it to an input or a setting of a node
+            7:5 `convert` e text::syntax: there is no function called `convert`
+                did you mean `color.convert`?
             8:1 `r = repeat half(x: 1, count: 2)` r check::not_carried: no input of the next round takes output `y` of group `half`
                 add an input called `y` to the group, or, if it says whether to continue, name it with `while = "y"`
         "#]],
@@ -150,6 +150,148 @@ fn checking_points_into_the_text() {
                 add the node or change the link
         "#]],
     );
+}
+
+#[test]
+fn misspelt_calls_get_a_hint_whatever_their_inputs_are() {
+    reports(
+        "use lib = \"lib.mill\"\n\
+         output o: f32 = produc(1, x: 2)\n\
+         output p: f32 = produc(1, 2)\n\
+         a = 2 * sqr(x: 4)\n\
+         b = vector_length(a: [1, 2, 3])\n\
+         c = lbi/f(x: 2)\n\
+         d = xyz / f(x: 2)\n\
+         e = lenght([1])\n\
+         g = 1 + list.lenght([1, 2])\n\
+         h = length([1])\n\
+         i = sqrt(produc(\"a\"))\n\
+         j = 1 + clamp(2, min: 0, max: 1)\n\
+         group product(s: f32, x: f32) -> value: f32 {\n  value = s * x\n}\n",
+        expect![[r#"
+            1:1 `use lib = \"lib.mill\"`  used::no_library: `lib.mill`, used as `lib`, cannot be read: the documents that this one uses have no place
+                open the document by its path; a program gives its engine a library with `with_documents`
+            2:17 `produc` o text::syntax: there is no function called `produc`
+                did you mean `product`?
+            3:17 `produc` p settings::refused: there is no function called `produc`
+                did you mean `product`?
+            4:9 `sqr` a text::syntax: there is no function called `sqr`
+                did you mean `sqrt`?
+            5:5 `vector_length` b text::syntax: there is no function called `vector_length`
+                did you mean `vector.length`?
+            6:9 `f` c text::syntax: there is no group called `lbi/f`
+                did you mean `lib/f`?
+            7:11 `f` d text::syntax: there is no group called `xyz/f`
+                if `xyz/f` is a group of another document, add a line `use xyz = "FILE"`
+            8:5 `lenght` e text::syntax: there is no function called `lenght`
+                did you mean `length`?
+            9:21 `[1, 2]` g text::not_in_formula: a formula cannot contain a list or an object
+                a vector is written `vec3(1, 2, 3)`
+            10:12 `[1]` h text::not_in_formula: a formula cannot contain a list or an object
+                a vector is written `vec3(1, 2, 3)`
+            11:10 `produc` i_x text::syntax: there is no function called `produc`
+                did you mean `product`?
+            12:18 `min` j text::syntax: `clamp` is a function of formulas, whose inputs have no names
+                a node type is called by its whole name: `mix.clamp`
+        "#]],
+    );
+}
+
+#[test]
+fn values_are_on_the_line_of_their_statement() {
+    reports(
+        "input a: f32 =\n3\n",
+        expect![[r#"
+        1:15 `\n`  text::syntax: a value is missing before the end of the line
+            a statement ends with its line; inside parentheses it continues on the next one
+        2:1 `3`  text::syntax: a statement does not start with `3`
+            a name with other characters than letters, digits and `_` needs back quotes
+    "#]],
+    );
+    reports(
+        "output a: f32 =\n3\n",
+        expect![[r#"
+        1:16 `\n`  text::syntax: a value, a name or a call is missing before the end of the line
+            a statement ends with its line; inside parentheses it continues on the next one
+        2:1 `3`  text::syntax: a statement does not start with `3`
+            a name with other characters than letters, digits and `_` needs back quotes
+    "#]],
+    );
+    reports(
+        "input a: f32 = # three\n\n",
+        expect![[r#"
+        1:23 `\n`  text::syntax: a value is missing before the end of the line
+            a statement ends with its line; inside parentheses it continues on the next one
+    "#]],
+    );
+    reports(
+        "input a: f32 =",
+        expect![[r#"
+        1:15 ``  text::syntax: a value is missing before the end
+            a statement ends with its line; inside parentheses it continues on the next one
+    "#]],
+    );
+    reports(
+        "output a: f32 =",
+        expect![[r#"
+        1:16 ``  text::syntax: a value, a name or a call is missing before the end
+            a statement ends with its line; inside parentheses it continues on the next one
+    "#]],
+    );
+    reports(
+        "view\n{}\n",
+        expect![[r#"
+        1:5 `\n`  text::syntax: a value is missing before the end of the line
+            a statement ends with its line; inside parentheses it continues on the next one
+        2:1 `{`  text::syntax: a statement does not start with `{`
+            write `name = ...`, `input name: type` or `output name: type = ...`
+    "#]],
+    );
+    reports("group g(x: f32 =\n  3) -> y: f32 {\n  y = x\n}\n", expect![[r#""#]]);
+}
+
+#[test]
+fn values_of_outputs_are_written_as_those_of_inputs() {
+    reports(
+        "input a: f32 = 01\n\
+         output b: f32 = 01\n\
+         output c: i32 = -007.5\n\
+         output d: f32 \"d\" = 3\n\
+         output e: f32 in m = 3\n\
+         output f: f32 = (01)\n\
+         output g: f32 = 0.5\n\
+         output h: f32 = .5\n\
+         input i: i32 = 1.5 \"text\"\n\
+         input j: f32 \"text\" = \"x\" in m\n\
+         input k: f32 = [1e999]\n\
+         input l: f3 = 1\n\
+         group g(x: f32 = true) -> y: f32 {\n  y = x\n}\n",
+        expect![[r#"
+            1:16 `01`  text::syntax: a number cannot start with 0 and another digit
+            2:17 `01`  text::syntax: a number cannot start with 0 and another digit
+            3:17 `-007.5`  text::syntax: a number cannot start with 0 and another digit
+            4:19 `=`  text::syntax: `=` does not continue the statement
+                the value of an output comes before its description
+            5:20 `=`  text::syntax: `=` does not continue the statement
+                the value of an output comes before its unit
+            9:16 `1.5`  check::wrong_value: the default of input `i`: 1.5 is not an i32
+                an i32 is written as an integer
+            10:23 `\"x\"`  check::wrong_value: the default of input `j`: "x" is not an f32
+                an f32 is written as a number
+            11:16 `[1e999]`  text::syntax: a number in it is too large; write "inf" for infinity
+            12:7 `l: f3 = 1`  check::unknown_type: input `l` has the unknown type `f3`
+                did you mean `f32`?
+            13:18 `true` g check::wrong_value: the default of input `x`: true is not an f32
+                an f32 is written as a number
+        "#]],
+    );
+}
+
+#[test]
+fn a_text_that_starts_with_a_control_character_is_no_json() {
+    let loaded = load(b"\0output o: f32 = 1\n", &REGISTRY, &limits());
+    let first = loaded.problems.iter().next().map(ToString::to_string);
+    assert_eq!(first.as_deref(), Some("`\\0` has no meaning here"));
 }
 
 #[test]
