@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use millstream::document::plain_json;
 use millstream::values::{Font, Image, LiteralError, Table, Type, Value, from_json};
 use millstream::{Given, Limits, RequestAxis};
 use millstream_io::pictures::Transfer;
@@ -63,11 +64,9 @@ pub(crate) fn given(
     }
 }
 
-/// Parses a value as JSON; strings need no quotes, and a number may have a plus sign.
+/// Parses a value as JSON; strings need no quotes, and numbers may have a plus sign.
 fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
-    let signed =
-        text.strip_prefix('+').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let json = serde_json::from_str(signed.unwrap_or(text)).unwrap_or_else(|_| Json::from(text));
+    let json = serde_json::from_str(&plain_json(text)).unwrap_or_else(|_| Json::from(text));
     let json = match json {
         Json::String(_) => json,
         _ if ty == Type::STRING => Json::from(text),
@@ -216,6 +215,20 @@ mod tests {
         assert_eq!(text("hello"), "\"hello\"");
         assert_eq!(text("\"@x\""), "\"@x\"");
         assert_eq!(text("12"), "\"12\"");
+    }
+
+    #[test]
+    fn numbers_may_have_a_plus_sign() {
+        let value = |text, ty| literal("x", text, ty).expect("a value").to_string();
+        assert_eq!(value("+1.5", Type::F32), "1.5");
+        assert_eq!(value("[+1, +2.5e+1,3] ", Type::VEC3), "[1.0, 25.0, 3.0]");
+        assert_eq!(value("+1", Type::STRING), "\"+1\"");
+        let texts = Type::named("list<string>", |name| (name == "string").then_some(Type::STRING));
+        assert_eq!(value(r#"["+1"]"#, texts.expect("a list")), r#"["+1"]"#);
+        for wrong in ["++1", "[+]", "[1 +2, 3]"] {
+            assert!(literal("x", wrong, Type::F32).is_err(), "{wrong}");
+            assert!(literal("x", wrong, Type::VEC2).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -104,7 +104,10 @@ fn valid_json<'t>(bytes: &'t [u8], limits: &Limits, problems: &mut Problems) -> 
         let error = LoadError::TooLarge { limit: limits.document_bytes };
         return refuse(Span::default(), &error);
     }
-    if bytes.starts_with(BYTE_ORDER_MARK) {
+    if let Some(rest) = bytes.strip_prefix(BYTE_ORDER_MARK) {
+        if rest.trim_ascii().is_empty() {
+            return refuse(Span::default(), &LoadError::Empty);
+        }
         return refuse(Span::new(0, BYTE_ORDER_MARK.len()), &LoadError::ByteOrderMark);
     }
     let text = match std::str::from_utf8(bytes) {

@@ -50,6 +50,6 @@ pub use millstream_document::{
     Link, LoadError, Lock, Node, NodeKind, NodeUpgrade, OutputDef, OutputFrom, Setting, UseDef,
     UseError, View, free_name, load, save,
 };
-pub use millstream_text::{TextError, format as format_text, is_text, to_text};
+pub use millstream_text::{TextError, format as format_text, is_text, plain_json, to_text};
 
 pub use crate::folder::Folder;

@@ -154,6 +154,15 @@ fn escape_end(text: &str, start: usize) -> Result<usize, Problem> {
     Err(problem.hint("write the character itself, or its UTF-16 code as `\\uXXXX`"))
 }
 
+/// The problem of a number that [`starts_with_zero`].
+pub(crate) const NO_ZERO: &str = "a number cannot start with 0 and another digit";
+
+/// Whether a number, perhaps with a sign, starts with 0 and another digit.
+pub(crate) fn starts_with_zero(number: &str) -> bool {
+    let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
+    digits.strip_prefix('0').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// The end of the JSON number that starts at a place.
 fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
     let bytes = text.as_bytes();
@@ -166,8 +175,8 @@ fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
     if at == whole {
         return refuse(at, "a number needs a digit after its sign");
     }
-    if bytes[whole] == b'0' && at > whole + 1 {
-        return refuse(at, "a number cannot start with 0 and another digit");
+    if starts_with_zero(&text[start..at]) {
+        return refuse(at, NO_ZERO);
     }
     if bytes.get(at) == Some(&b'.') {
         let end = digits(at + 1);
@@ -206,6 +215,14 @@ pub(crate) fn without_plus(value: &str) -> Cow<'_, str> {
     }
     plain.push_str(&value[start..]);
     Cow::Owned(plain)
+}
+
+/// A text without the plus signs of its numbers if it is a JSON value but for these, else the text.
+pub fn plain_json(text: &str) -> Cow<'_, str> {
+    match value_end(text, 0) {
+        Ok(end) if text[end..].trim().is_empty() => without_plus(text),
+        Ok(_) | Err(_) => Cow::Borrowed(text),
+    }
 }
 
 fn word_end(text: &str, start: usize) -> Result<usize, Problem> {

@@ -32,6 +32,7 @@ use millstream_document::{
 use millstream_node::Registry;
 
 pub use error::TextError;
+pub use json::plain_json;
 pub use lock::with_lock;
 
 use error::Problem;
@@ -47,7 +48,7 @@ pub const ENDING: &str = ".mill";
 pub fn is_text(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | 0..=0x1f | 0xfe | 0xff) | None => false,
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | 0xfe | 0xff) | None => false,
         Some(_) => true,
     }
 }

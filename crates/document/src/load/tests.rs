@@ -93,6 +93,13 @@ fn text_that_is_not_json_is_explained() {
         "#]],
         ),
         (
+            "\u{feff}\n",
+            expect![[r#"
+            error load::empty at 
+                the document is empty (the smallest document is { "millstream": 2, "nodes": {} } in JSON; in the text form write, for example, `output y: f32 = 1`)
+        "#]],
+        ),
+        (
             "[1]",
             expect![[r#"
             error load::wrong_kind at [1]
