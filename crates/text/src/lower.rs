@@ -297,10 +297,8 @@ fn add_input(
     def.default = line.default.as_ref().and_then(|text| {
         crate::json::read(text)
             .map_err(|message| {
-                found.report(
-                    path,
-                    &Problem::syntax(line.span.start as usize, line.span.end as usize, message),
-                );
+                let (start, end) = (line.default_span.start, line.default_span.end);
+                found.report(path, &Problem::syntax(start as usize, end as usize, message));
                 def.spot = spot.unreadable();
             })
             .ok()

@@ -24,6 +24,10 @@ use crate::tree::{Arg, Item, Piece, Tree, What, Word};
 /// Maximal number of problems that are kept; further ones are only counted.
 const MAX_PROBLEMS: usize = 1000;
 
+/// The hint where a statement ends too early.
+const ENDS_WITH_LINE: &str =
+    "a statement ends with its line; inside parentheses it continues on the next one";
+
 /// The words that start statements.
 const STATEMENTS: [&str; 10] = [
     "millstream",
@@ -232,6 +236,9 @@ impl<'t> Parser<'t> {
 
     /// A JSON value, as its text.
     fn json(&mut self) -> Result<Word<'t>, Problem> {
+        if matches!(self.token.kind, Kind::Line | Kind::End) {
+            return Err(self.missing("a value").hint(ENDS_WITH_LINE));
+        }
         let start = self.token.start;
         let end = value_end(self.text, start)?;
         self.lexer.at = end;

@@ -380,6 +380,7 @@ fn input_line<'d>(name: &'d Arc<str>, def: &'d InputDef) -> InputLine<'d> {
         name: word(name),
         ty: word(&def.ty),
         default: def.default.as_ref().map(|json| Cow::Owned(json.to_string())),
+        default_span: Span::default(),
         min: def.min,
         max: def.max,
         step: def.step,

@@ -115,6 +115,8 @@ pub(crate) struct InputLine<'t> {
     pub(crate) ty: Word<'t>,
     /// JSON.
     pub(crate) default: Option<Word<'t>>,
+    /// The place of the default.
+    pub(crate) default_span: Span,
     pub(crate) min: Option<f64>,
     pub(crate) max: Option<f64>,
     pub(crate) step: Option<f64>,

@@ -10,7 +10,7 @@ use millstream_base::pages::reserve_in_huge_pages;
 use millstream_node::Zone;
 use millstream_node::interface::CLOSURE;
 
-use super::Parser;
+use super::{ENDS_WITH_LINE, Parser};
 use crate::error::Problem;
 use crate::json::{self, value_end};
 use crate::name;
@@ -159,9 +159,7 @@ impl<'t> Parser<'t> {
     fn no_operand(&self) -> Problem {
         let problem = self.missing("a value, a name or a call");
         match self.token.kind {
-            Kind::Line => problem.hint(
-                "a statement ends with its line; inside parentheses it continues on the next one",
-            ),
+            Kind::Line | Kind::End => problem.hint(ENDS_WITH_LINE),
             Kind::Symbol(Symbol::Multiply | Symbol::Power) => {
                 problem.hint("a power is written `x ^ 2` or `x ** 2`")
             }

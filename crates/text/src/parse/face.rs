@@ -6,10 +6,10 @@ use millstream_base::Span;
 
 use super::{Opened, Parser};
 use crate::error::Problem;
-use crate::json::shown;
+use crate::json::{NO_ZERO, shown, starts_with_zero};
 use crate::name;
 use crate::token::{Kind, Symbol, Token};
-use crate::tree::{GroupLine, InputLine, LockLine, OutputLine, UseLine, What, Word};
+use crate::tree::{ExprKind, GroupLine, InputLine, LockLine, OutputLine, UseLine, What, Word};
 
 impl<'t> Parser<'t> {
     /// `use name = "path"`, from the name on.
@@ -86,6 +86,7 @@ impl<'t> Parser<'t> {
             name,
             ty: Cow::Borrowed(""),
             default: None,
+            default_span: Span::default(),
             min: None,
             max: None,
             step: None,
@@ -125,7 +126,11 @@ impl<'t> Parser<'t> {
                 (Kind::Text, _) => self.tree.inputs[at].about = Some(self.string("a description")?),
                 (Kind::Symbol(_), _) => {
                     self.advance()?;
-                    self.tree.inputs[at].default = Some(self.json()?);
+                    let from = self.token.start;
+                    let default = self.json()?;
+                    let line = &mut self.tree.inputs[at];
+                    line.default = Some(default);
+                    line.default_span = Span::new(from, self.last_end);
                 }
                 (_, "in") => self.tree.inputs[at].unit = Some(self.unit()?),
                 _ => {
@@ -165,6 +170,12 @@ impl<'t> Parser<'t> {
         self.tree.outputs[at].ty = self.ty()?;
         if self.takes(Symbol::Assign)? {
             let value = self.expr()?;
+            if let ExprKind::Literal(text) = self.tree.kind(value)
+                && starts_with_zero(text)
+            {
+                let span = self.tree.span(value);
+                return Err(Problem::syntax(span.start as usize, span.end as usize, NO_ZERO));
+            }
             self.tree.outputs[at].value = Some(self.bound(value)?);
         }
         loop {
@@ -177,6 +188,13 @@ impl<'t> Parser<'t> {
                     self.tree.outputs[at].unit = Some(self.unit()?);
                 }
                 (Kind::Text, _) | (Kind::Name, "in") => return Err(self.twice()),
+                (Kind::Symbol(Symbol::Assign), _)
+                    if line.value.is_none() && (line.about.is_some() || line.unit.is_some()) =>
+                {
+                    let after = if line.about.is_some() { "description" } else { "unit" };
+                    let hint = format!("the value of an output comes before its {after}");
+                    return Err(self.too_much().hint(hint));
+                }
                 _ => break,
             }
         }

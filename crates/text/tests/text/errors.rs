@@ -58,8 +58,8 @@ fn hints_show_the_text_form() {
                 write the use of a group as `group half(...)`
             6:9 `noise` d settings::refused: there is no function called `noise`
                 if `lib/noise` is a group of another document, add a line `use lib = "FILE"`
-            7:5 `convert` e text::syntax: there is no function called `convert`
-                did you mean `color.convert`?
+            7:13 `\"x\"` e text::not_in_formula: a formula cannot contain a text
+                give it to an input or a setting of a node
             8:1 `r = repeat half(x: 1, count: 2)` r check::not_carried: no input of the next round takes output `y` of group `half`
                 add an input called `y` to the group, or, if it says whether to continue, name it with `while = "y"`
         "#]],
@@ -185,8 +185,8 @@ fn misspelt_calls_get_a_hint_whatever_their_inputs_are() {
                 if `xyz/f` is a group of another document, add a line `use xyz = "FILE"`
             8:5 `lenght` e text::syntax: there is no function called `lenght`
                 did you mean `length`?
-            9:21 `[1, 2]` g text::not_in_formula: a formula cannot contain a list or an object
-                a vector is written `vec3(1, 2, 3)`
+            9:9 `list.lenght` g text::syntax: there is no node type called `list.lenght`
+                did you mean `list.length`?
             10:12 `[1]` h text::not_in_formula: a formula cannot contain a list or an object
                 a vector is written `vec3(1, 2, 3)`
             11:10 `produc` i_x text::syntax: there is no function called `produc`
@@ -274,14 +274,14 @@ fn values_of_outputs_are_written_as_those_of_inputs() {
                 the value of an output comes before its description
             5:20 `=`  text::syntax: `=` does not continue the statement
                 the value of an output comes before its unit
-            9:16 `1.5`  check::wrong_value: the default of input `i`: 1.5 is not an i32
+            9:7 `i: i32 = 1.5 \"text\"`  check::wrong_value: the default of input `i`: 1.5 is not an i32
                 an i32 is written as an integer
-            10:23 `\"x\"`  check::wrong_value: the default of input `j`: "x" is not an f32
+            10:7 `j: f32 \"text\" = \"x\" in m`  check::wrong_value: the default of input `j`: "x" is not an f32
                 an f32 is written as a number
             11:16 `[1e999]`  text::syntax: a number in it is too large; write "inf" for infinity
             12:7 `l: f3 = 1`  check::unknown_type: input `l` has the unknown type `f3`
                 did you mean `f32`?
-            13:18 `true` g check::wrong_value: the default of input `x`: true is not an f32
+            13:9 `x: f32 = true` g check::wrong_value: the default of input `x`: true is not an f32
                 an f32 is written as a number
         "#]],
     );
