@@ -6,9 +6,10 @@
 //! inputs. Any other step evaluates all of its inputs in its own context, whatever their values.
 //!
 //! Names are not part of keys. Instead each node has a *label*: a hash of the steps above its next
-//! state, in which the states that these steps read have labels too. Labels are found in rounds, of
-//! which each looks one state further. Nodes that look the same have the order of the plan in their
-//! labels, so no two nodes of a set share one.
+//! state, in which the states that these steps read have labels too. Labels are found in rounds:
+//! each uses the labels of the round before, and so includes state that is read one step further up.
+//! The labels of nodes that look the same also contain their order in the plan, so no two nodes of a
+//! set share one.
 
 use millstream_base::Feature;
 use millstream_base::id::SideTable;
@@ -141,7 +142,7 @@ impl Cones<'_> {
         hash.key()
     }
 
-    /// What is above each step, if nodes have these labels.
+    /// The keys of everything above each step, which contain these labels of nodes.
     fn above(&self, labels: &[Key]) -> Above {
         let plan = self.plan;
         let mut above: Above = SideTable::for_arena(&plan.steps, None);

@@ -201,6 +201,14 @@ fn shortened(json: &Json) -> String {
     }
 }
 
+/// A number as formulas write it: perhaps with a sign, and without digits before or after the point.
+/// `None` if the text is none, or if the number is too large.
+pub fn formula_number(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_number = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    text.parse().ok().filter(|number: &f64| is_number && number.is_finite())
+}
+
 /// A number as people write it: a whole number with all its digits, unless these are very many.
 fn written(number: &serde_json::Number) -> String {
     const MAX_DIGITS: f64 = 1e24;

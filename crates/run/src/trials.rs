@@ -79,8 +79,8 @@ struct Known<const N: usize> {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     n: u32,
-    /// Roughly the shortest recent time in seconds but that of a first short try; infinite without
-    /// any.
+    /// Roughly the shortest recent time in seconds, leaving out a first try that was short; infinite
+    /// if there is no other.
     seconds: f64,
     /// The number of choices at its last try.
     last: u64,

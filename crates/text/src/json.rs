@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use millstream_base::literal::formula_number;
 use serde_json::Value as Json;
 
 use crate::error::Problem;
@@ -405,13 +406,8 @@ pub(crate) fn read(text: &str) -> Result<Json, String> {
         Err(error) => error.to_string(),
     };
     if text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c)) {
-        let digits = text.trim_start_matches('-');
-        let number = digits.parse::<f64>().ok().filter(|number| number.is_finite());
-        return match number {
-            Some(number) if text.starts_with('-') => Ok(Json::from(-number)),
-            Some(number) => Ok(Json::from(number)),
-            None => Err("the number is too large; write \"inf\" for infinity".into()),
-        };
+        let too_large = "the number is too large; write \"inf\" for infinity";
+        return formula_number(text).map(Json::from).ok_or_else(|| too_large.into());
     }
     Err(if error.contains("recursion limit") {
         "the value nests deeper than 127 levels".into()

@@ -12,7 +12,7 @@ use crate::grain::MAX_NESTED;
 /// The maximum number of nodes that pass on a value one after the other.
 const MAX_RELAYS: usize = 1024;
 
-/// What nodes pass on.
+/// Where a value comes from that nodes only pass on or negate.
 pub(super) enum Origin {
     /// An input of the body, and whether it is negated.
     Input(u32, bool),
@@ -22,7 +22,7 @@ pub(super) enum Origin {
     Other,
 }
 
-/// What nodes of a body pass on to a source.
+/// Follows a source back through the nodes of a body that pass on or negate their input.
 pub(super) fn origin(checked: &Checked, body: &Body, source: Source, depth: usize) -> Origin {
     let (mut at, mut is_negated) = (source, false);
     let literal = |value: &Value, is_negated: bool| match value.get::<bool>() {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use millstream_base::Span;
+use millstream_base::literal::formula_number;
 use serde_json::Value as Json;
 
 use crate::model::{Places, Setting};
@@ -85,13 +86,9 @@ impl<'s> Piece<'s> {
 
 /// A JSON value, or a number as formulas write it.
 pub(super) fn literal(text: &str) -> Option<Json> {
-    if let Ok(json) = serde_json::from_str(text) {
-        return Some(json);
-    }
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return None;
-    }
-    let whole = text.strip_prefix('+').and_then(|text| serde_json::from_str(text).ok());
-    whole.or_else(|| Some(Json::from(text.parse::<f64>().ok().filter(|it| it.is_finite())?)))
+    // JSON has no plus sign, but reads whole numbers exactly.
+    let whole = || text.strip_prefix('+').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    let json = serde_json::from_str(text).ok();
+    let json = json.or_else(|| serde_json::from_str(whole()?).ok());
+    json.or_else(|| formula_number(text).map(Json::from))
 }

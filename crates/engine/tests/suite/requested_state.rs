@@ -1,4 +1,4 @@
-//! What is requested decides which state exists: other outputs, and nodes that no output reads,
+//! The requested outputs decide which state exists: other outputs, and nodes that no output reads,
 //! change neither answers nor state.
 
 use millstream::session::{Ask, Session};
