@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::UsedFile;
+use millstream_base::{Span, UsedFile};
 use millstream_node::Zone;
 use millstream_node::interface::CALL;
 use millstream_node::signature::Widths;
@@ -192,6 +192,9 @@ pub struct InputDef {
     /// The position of the input in the text.
     #[serde(skip)]
     pub spot: Spot,
+    /// The position of the default in the text.
+    #[serde(skip)]
+    pub default_spot: Spot,
 }
 
 /// An output of a document or a group.
@@ -416,6 +419,12 @@ impl InputDef {
     /// An input of this type without a default.
     pub fn new(ty: impl Into<Arc<str>>) -> Self {
         Self { ty: ty.into(), ..Self::default() }
+    }
+
+    /// The bytes of the default; those of the input if the default was not read from a text.
+    pub(crate) fn span_of_default(&self) -> Span {
+        let span = self.default_spot.span();
+        if span.start < span.end { span } else { self.spot.span() }
     }
 }
 

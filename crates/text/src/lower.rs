@@ -303,6 +303,7 @@ fn add_input(
             })
             .ok()
     });
+    def.default_spot = Spot::new(line.default_span);
     (def.min, def.max, def.step) = (line.min, line.max, line.step);
     (def.about, def.unit) = (shared(&line.about), shared(&line.unit));
     inputs.insert(vocabulary.share(&line.name), def);

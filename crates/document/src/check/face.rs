@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Type, UsedFile, Value, literal};
+use millstream_base::{Span, Type, UsedFile, Value, literal};
 use millstream_node::Registry;
 use millstream_node::interface::holds_closures;
 use millstream_node::signature::Widths;
@@ -131,11 +131,11 @@ impl<'d> Faces<'d> {
         let default = default.map_err(|error| {
             let error =
                 CheckError::WrongValue { what: format!("default of {}", at.whole()), error };
-            problems.report(at, def.spot.span(), &error);
+            problems.report(at, def.span_of_default(), &error);
         });
-        for warning in range_warnings(name, def, ty, default.as_ref().ok().and_then(Option::as_ref))
-        {
-            problems.report(at, def.spot.span(), &warning);
+        let known = default.as_ref().ok().and_then(Option::as_ref);
+        if let Some((span, warning)) = range_warning(name, def, ty, known) {
+            problems.report(at, span, &warning);
         }
         // NaN, as documents in code may have, is no step either.
         if let Some(step) = def.step.filter(|step| step.is_nan() || *step <= 0.0) {
@@ -178,26 +178,27 @@ impl<'d> Faces<'d> {
     }
 }
 
-fn range_warnings(
+/// The problem with the range of an input, and its place.
+fn range_warning(
     name: &str,
     def: &InputDef,
     ty: Type,
     default: Option<&Value>,
-) -> Vec<CheckError> {
+) -> Option<(Span, CheckError)> {
     if def.min.is_none() && def.max.is_none() {
-        return Vec::new();
+        return None;
     }
-    let useless = |reason| vec![CheckError::UselessRange { name: name.into(), reason }];
+    let useless =
+        |reason| Some((def.spot.span(), CheckError::UselessRange { name: name.into(), reason }));
     if ty.lanes().is_none() {
         return useless("has no meaning because its type is not numeric");
     }
     if def.min.zip(def.max).is_some_and(|(min, max)| min > max) {
         return useless("is empty: `min` is above `max`");
     }
-    let Some(default) = default else { return Vec::new() };
-    let side = def.missed_bound(default);
+    let default = default?;
+    let side = def.missed_bound(default)?;
     let default = shortened(&default.to_string());
-    side.map(|side| CheckError::DefaultOutOfRange { name: name.into(), default, side })
-        .into_iter()
-        .collect()
+    let error = CheckError::DefaultOutOfRange { name: name.into(), default, side };
+    Some((def.span_of_default(), error))
 }

@@ -17,7 +17,6 @@ use crate::model::{
     Setting,
 };
 use crate::save::{SOURCE_KEYS, marks_sources};
-use crate::spot::Spot;
 
 /// Reads an entry that is present, even if it is `null`.
 pub(super) fn given<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
@@ -190,7 +189,8 @@ impl<'de> Deserialize<'de> for InputDef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let InputText { ty, default, min, max, step, about, unit } =
             InputText::deserialize(deserializer)?;
-        Ok(Self { ty, default, min, max, step, about, unit, spot: Spot::default() })
+        let new = Self::new(ty);
+        Ok(Self { default, min, max, step, about, unit, ..new })
     }
 }
 

@@ -143,7 +143,12 @@ impl<'t> Reader<'t> {
         while let Some(key) = self.field(at, &KEYS, &mut seen) {
             match key {
                 "type" => def.ty = self.word(at, key).unwrap_or_default(),
-                "default" => def.default = self.json(at, || at.entry(key)).map(|(json, _)| json),
+                "default" => {
+                    if let Some((json, range)) = self.json(at, || at.entry(key)) {
+                        def.default = Some(json);
+                        def.default_spot = Spot::new(self.span(&range));
+                    }
+                }
                 "min" => def.min = self.bound(at, key),
                 "max" => def.max = self.bound(at, key),
                 "step" => def.step = self.bound(at, key),
