@@ -166,7 +166,8 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let text = read(graph, limits.document_bytes)?;
     let mut program = compile(&engine, &text)?;
     if args.size.is_some() {
-        program = program_of_fields(&engine, &text, program, (&args.outputs, None))?;
+        let fields = (&*args.outputs, None, true);
+        program = program_of_fields(&engine, &text, program, fields)?;
     }
     if program.outputs().is_empty() {
         let text = "the document has no outputs, so there is nothing to time";

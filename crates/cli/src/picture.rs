@@ -118,16 +118,20 @@ pub(crate) fn program_of_picture(
 }
 
 /// The program with each requested field, which differs from pixel to pixel, turned into an image.
+/// Without elements, `index` is the number of the pixel, so what reads it is a field too.
 pub(crate) fn program_of_fields(
     engine: &Engine,
     text: &Text,
     mut program: Program,
-    (asked, of_elements): (&[String], Option<&str>),
+    (asked, of_elements, has_elements): (&[String], Option<&str>, bool),
 ) -> Result<Program, Stop> {
-    let names = program.outputs().iter().map(|output| output.name.to_string());
+    let of_index =
+        |name: &str, ty| !has_elements && is_pixel(ty) && reads(&program, name, &Feature::Index);
+    let names = program.outputs().iter().map(|output| (output.name.to_string(), output.ty));
     let fields: Vec<String> = names
-        .filter(|name| asked.is_empty() || asked.contains(name))
-        .filter(|name| is_field(&program, name))
+        .filter(|(name, _)| asked.is_empty() || asked.contains(name))
+        .filter(|(name, ty)| is_field(&program, name) || of_index(name, *ty))
+        .map(|(name, _)| name)
         .collect();
     for field in fields {
         (program, _) = program_of_picture(engine, text, program, (&[field], of_elements))?;
@@ -149,6 +153,25 @@ fn reads(program: &Program, output: &str, feature: &Feature) -> bool {
         let mut needs = needs.bits().map(|bit| plan.needs.need(bit));
         needs.any(|need| need.level == 0 && need.feature == *feature)
     })
+}
+
+/// Refuses a flag that asks for elements if images are plotted and all of these outputs are the same
+/// for all elements.
+pub(crate) fn refuse_elements_of_plot(
+    program: &Program,
+    asked: &[String],
+    request: &Request,
+    flag: Option<&str>,
+) -> Result<(), Stop> {
+    let is_asked = |name: &str| asked.is_empty() || asked.iter().any(|it| it == name);
+    let outputs = program.outputs().iter().filter(|output| is_asked(&output.name));
+    if outputs.clone().any(|output| reads(program, &output.name, &Feature::Index)) {
+        return Ok(());
+    }
+    match outputs.clone().find(|output| output.ty == Type::of::<Image>()) {
+        Some(image) => refuse_elements(program, &image.name, request, flag),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a flag that asks for elements if a picture is the same for all of them.

@@ -110,20 +110,25 @@ impl RequestArgs {
     }
 
     /// Whether the request has a view but no position, and these outputs, all if none is named, read
-    /// the position: then they are evaluated at the pixels of the view. An image that is given has a
-    /// view.
+    /// the position, or the index if there are no elements: then they are evaluated at the pixels of
+    /// the view. An image that is given has a view.
     pub(crate) fn asks_for_pixels(&self, program: &Program, outputs: &[String]) -> bool {
         let is_given = self.features.iter().any(|text| text.starts_with("position="));
-        let of_image = |text: &String| {
-            let name = text.split_once('=').map_or("", |(name, _)| name);
-            let mut inputs = program.inputs().iter();
-            inputs.any(|input| *input.name == *name && input.ty == Type::of::<Image>())
-        };
         let has_view = self.size.is_some() || !self.views.is_empty();
-        (has_view || self.inputs.iter().any(of_image))
+        let has_elements = self.has_elements(program);
+        let is_of_pixel = |need: &Need| {
+            let is_index = need.feature == Feature::Index && !has_elements;
+            need.level == 0 && (need.feature == Feature::Position || is_index)
+        };
+        (has_view || self.inputs.iter().any(|text| is_of_image(program, text)))
             && !is_given
-            && needs_of(program, &requested(outputs))
-                .any(|need| need.level == 0 && need.feature == Feature::Position)
+            && needs_of(program, &requested(outputs)).any(is_of_pixel)
+    }
+
+    /// Whether the request has elements: their number, or a column of a file.
+    pub(crate) fn has_elements(&self, program: &Program) -> bool {
+        let is_column = |text: &String| text.contains("=@") && !is_of_image(program, text);
+        self.flag_of_elements().is_some() || self.inputs.iter().any(is_column)
     }
 
     /// The flag that asks for elements, if there is one.
@@ -276,15 +281,15 @@ impl RequestArgs {
         for (name, given) in all.into_iter().chain(by_view) {
             request = request.given(name, given);
         }
+        if let Some(n) = self.count {
+            request = request.count(n);
+        }
         let view = self.view(has_own, is_axis);
         let parts = (&request, &self.features[..]);
         for (feature, given) in features(program, parts, view, &limits, until)? {
             request = request.feature(feature, given);
         }
         request = with_own_view(request, program, own_view);
-        if let Some(n) = self.count {
-            request = request.count(n);
-        }
         if let Some(elements) = &self.only {
             request = request.mask(elements.clone());
         }
@@ -298,6 +303,13 @@ impl RequestArgs {
         request.budget.clone_from(until);
         Ok(request.with_limits(limits))
     }
+}
+
+/// Whether an assignment is to an input that is an image.
+fn is_of_image(program: &Program, assignment: &str) -> bool {
+    let name = assignment.split_once('=').map_or("", |(name, _)| name);
+    let mut inputs = program.inputs().iter();
+    inputs.any(|input| *input.name == *name && input.ty == Type::of::<Image>())
 }
 
 /// The view of the first image that is given.
@@ -436,7 +448,9 @@ fn unread_view(program: &Program, request: &Request, features: &[(Feature, Given
     ];
     let is_missing = |feature: &Feature| {
         let reads = |need: &Need| need.level == 0 && need.feature == *feature;
-        !features.iter().any(|(given, _)| given == feature) && needs_of(program, request).any(reads)
+        let has_elements = *feature == Feature::Index && request.n_elements().is_some();
+        let is_given = features.iter().any(|(given, _)| given == feature) || has_elements;
+        !is_given && needs_of(program, request).any(reads)
     };
     let read: Vec<_> = of_pixels.iter().filter(|(feature, ..)| is_missing(feature)).collect();
     let (text, help) = if read.is_empty() {

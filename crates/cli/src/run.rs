@@ -18,7 +18,10 @@ use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
-use crate::picture::{self, PictureTarget, program_of_fields, program_of_picture, refuse_elements};
+use crate::picture::{
+    self, PictureTarget, program_of_fields, program_of_picture, refuse_elements,
+    refuse_elements_of_plot,
+};
 use crate::place::{Target, refuse_source};
 use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
@@ -172,6 +175,10 @@ pub(crate) fn once(
     let draws = plot.is_some() && target.is_none();
     let program = if draws { with_fields(args, &engine, &text, program)? } else { program };
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
+    if draws {
+        let flag = args.given.flag_of_elements();
+        refuse_elements_of_plot(&program, &args.outputs, &request, flag)?;
+    }
     phases.end(Phase::Read);
     let at = args.given.coordinates(program.plan(), &request);
     if let Some(target) = &target {
@@ -252,7 +259,9 @@ fn with_fields(
     if !args.given.asks_for_pixels(&program, &args.outputs) {
         return Ok(program);
     }
-    program_of_fields(engine, text, program, (&args.outputs, args.given.flag_of_elements()))
+    let given = &args.given;
+    let elements = (given.flag_of_elements(), given.has_elements(&program));
+    program_of_fields(engine, text, program, (&args.outputs, elements.0, elements.1))
 }
 
 /// The picture that `--save` names, if it names one.

@@ -207,3 +207,37 @@ fn a_plot_has_the_view_of_the_image_that_is_given() {
     let (told, _) = drawn("tone.svg", &given);
     assert!(told.contains("heat map of tone.r over x and y"), "{told}");
 }
+
+#[test]
+fn fields_of_the_index_are_plotted_as_pictures_show_them() {
+    let graph = file(
+        "plot_index.mill",
+        "i = context.index()\np = context.position()\noutput a: f32 = i * 2\n\
+         output z: f32 = p.x\noutput im: image = image.from_field(color(p.x, 0, 0))\n\
+         output l: list<f32> = list.of([1, 2, 3])\noutput k: f32 = 3\n",
+    );
+    let size = ["--size", "8x4"];
+    let plotted = |args: &[&str]| drawn("index.svg", &[&[&*graph][..], args].concat());
+    let (told, svg) = plotted(&[&["--out", "a"][..], &size].concat());
+    assert_eq!(told, "drew FILE: heat map of a over x and y\n");
+    // The greatest index is 31.
+    assert!(svg.lines().any(|line| line.trim() == "62"), "{svg}");
+    let elements = ["--count", "20"];
+    assert_eq!(plotted(&["--out", "a", "--count", "20"]).0, "drew FILE: lines of a over index\n");
+    let useless = plotted(&[&["--out", "a"][..], &elements, &size].concat()).0;
+    assert!(useless.contains("the view has no effect"), "{useless}");
+    for out in ["im", "z"] {
+        let (told, svg) = plotted(&[&["--out", out, "--out", "k"][..], &elements, &size].concat());
+        let why = format!("--count has no effect on a picture of `{out}`");
+        assert!(told.contains(&why) && svg.is_empty(), "{told}");
+    }
+    let both = ["--out", "im", "--out", "a", "--out", "l", "--out", "k"];
+    let (told, _) = plotted(&[&both[..], &elements, &size].concat());
+    for part in ["lines of a over index", "heat map of im.r over x and y", "not drawn: k; "] {
+        assert!(told.contains(part), "{told}");
+    }
+    let listed = plotted(&[&["--out", "im", "--out", "l"][..], &size].concat()).0;
+    for part in ["lines of l over item", "heat map of im.r over x and y"] {
+        assert!(listed.contains(part) && !listed.contains("not drawn"), "{listed}");
+    }
+}
