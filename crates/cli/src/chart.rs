@@ -3,6 +3,7 @@
 //! Series differ by color; the legend stands beside the drawing.
 
 mod axis;
+mod cells;
 mod draw;
 mod thin;
 

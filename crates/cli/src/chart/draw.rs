@@ -15,6 +15,7 @@ use plotters::prelude::{
 use plotters::style::{Color, FontStyle, IntoFont, ShapeStyle, TextStyle, register_font};
 
 use super::axis::{Axis, apart, labels};
+use super::cells::{N_SHADES, color_of, draw_cells, picture_of, rectangles};
 use super::{Bars, COLORS, Cells, Chart, Marks, Series};
 
 /// In pixels: the total width, the height of a single chart and of one among several, the height of
@@ -31,12 +32,12 @@ const MAX_NAME: usize = 30;
 /// Lines with at most this many points show each of them as a dot.
 const MAX_DOTS: usize = 120;
 
-/// Colors of cells; runs of equal color are drawn as one rectangle.
-const N_SHADES: usize = 96;
+/// The maximum number of rectangles of a heat map in an SVG; one with more is a picture.
+const MAX_RECTANGLES: usize = 2000;
 
 const INK: RGBColor = RGBColor(60, 60, 60);
 
-const DRAWS: &str = "drawing into memory does not fail";
+pub(super) const DRAWS: &str = "drawing into memory does not fail";
 
 /// The sizes of drawing elements, in pixels of the picture.
 #[derive(Clone, Copy)]
@@ -46,10 +47,10 @@ struct Pen {
 }
 
 /// A chart that is being drawn.
-type Context<'c, DB> = ChartContext<'c, DB, Cartesian2d<Coordinate, Coordinate>>;
+pub(super) type Context<'c, DB> = ChartContext<'c, DB, Cartesian2d<Coordinate, Coordinate>>;
 
 /// The numbers along an axis; one type, so that drawing is compiled once for all scales.
-enum Coordinate {
+pub(super) enum Coordinate {
     Linear(RangedCoordf64),
     Log(LogCoord<f64>),
 }
@@ -90,14 +91,18 @@ impl Ranged for Coordinate {
     }
 }
 
-/// The charts as an SVG document.
+/// The charts as an SVG document. Heat maps of many cells are pictures in it.
 pub(crate) fn svg(title: &str, charts: &[Chart]) -> String {
     let pen = Pen { scale: 1 };
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, pen.size(title, charts)).into_drawing_area();
-    pen.draw_all(&area, title, charts);
+    let mut pictures = Vec::new();
+    pen.draw_all(&area, title, charts, Some(&mut pictures));
     area.present().expect(DRAWS);
     drop(area);
+    // The first element is the background, and pictures are drawn below everything else.
+    let background = svg.find("/>\n").expect("the background is drawn") + "/>\n".len();
+    svg.insert_str(background, &pictures.concat());
     svg
 }
 
@@ -107,7 +112,7 @@ pub(crate) fn png(title: &str, charts: &[Chart]) -> Vec<u8> {
     let (width, height) = pen.size(title, charts);
     let mut pixels = vec![0; width as usize * height as usize * 3];
     let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-    pen.draw_all(&area, title, charts);
+    pen.draw_all(&area, title, charts, None);
     area.present().expect(DRAWS);
     drop(area);
     let mut file = Vec::new();
@@ -157,6 +162,7 @@ impl Pen {
         area: &DrawingArea<DB, Shift>,
         title: &str,
         charts: &[Chart],
+        mut pictures: Option<&mut Vec<String>>,
     ) {
         have_font();
         area.fill(&WHITE).expect(DRAWS);
@@ -169,12 +175,18 @@ impl Pen {
         }
         for chart in charts {
             let (this, rest) = below.split_vertically(self.px(Self::heights(charts)));
-            self.draw(&this, chart);
+            self.draw(&this, chart, pictures.as_deref_mut());
             below = rest;
         }
     }
 
-    fn draw<DB: DrawingBackend>(self, area: &DrawingArea<DB, Shift>, chart: &Chart) {
+    /// Draws a chart. `pictures` takes heat maps of many cells, as elements of an SVG.
+    fn draw<DB: DrawingBackend>(
+        self,
+        area: &DrawingArea<DB, Shift>,
+        chart: &Chart,
+        pictures: Option<&mut Vec<String>>,
+    ) {
         let Some((x, y)) = ranges(chart) else { return };
         let mut builder = ChartBuilder::on(area);
         builder.margin(self.px(10)).margin_right(self.px(if has_legend(chart) {
@@ -192,7 +204,12 @@ impl Pen {
         let mut context = builder.build_cartesian_2d(x_coordinate, y_coordinate).expect(DRAWS);
         // Cells are drawn below the grid.
         if let Marks::Cells(cells) = &chart.marks {
-            draw_cells(&mut context, cells);
+            match pictures {
+                Some(pictures) if rectangles(cells).nth(MAX_RECTANGLES).is_some() => {
+                    pictures.push(picture_of(&context, cells));
+                }
+                Some(_) | None => draw_cells(&mut context, cells),
+            }
         }
         let (x_label, y_label) = (labels(&x), labels(&y));
         let (x_label, y_label) = (|x: &f64| x_label(*x), |y: &f64| y_label(*y));
@@ -336,35 +353,6 @@ impl Pen {
     }
 }
 
-fn draw_cells<DB: DrawingBackend>(context: &mut Context<'_, DB>, cells: &Cells) {
-    let Some((min, max)) = cells.range() else { return };
-    let shade = |number: f64| {
-        let share =
-            if min < max { (number / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) } else { 0.5 };
-        ((share * N_SHADES as f64) as usize).min(N_SHADES - 1)
-    };
-    let (n_columns, n_rows) = (cells.n_columns, cells.n_rows());
-    let border =
-        |(from, to): (f64, f64), i: usize, n: usize| from + (to - from) * i as f64 / n as f64;
-    for (row, numbers) in cells.numbers.chunks(n_columns).enumerate() {
-        let (low, high) = (border(cells.y, row, n_rows), border(cells.y, row + 1, n_rows));
-        let mut start = 0;
-        for run in numbers.chunk_by(|a, b| {
-            a.is_finite() && b.is_finite() && shade(*a) == shade(*b)
-                || !a.is_finite() && !b.is_finite()
-        }) {
-            let end = start + run.len();
-            if run[0].is_finite() {
-                let left = border(cells.x, start, n_columns);
-                let corners = [(left, low), (border(cells.x, end, n_columns), high)];
-                let cell = Rectangle::new(corners, color_of(shade(run[0])).filled());
-                context.draw_series(std::iter::once(cell)).expect(DRAWS);
-            }
-            start = end;
-        }
-    }
-}
-
 /// The ranges of the axes; `None` if there is nothing to draw.
 fn ranges(chart: &Chart) -> Option<(Range<f64>, Range<f64>)> {
     if !chart.is_drawn() {
@@ -411,20 +399,4 @@ fn cut(text: &str, n_most: usize) -> String {
 fn fill(line: usize) -> ShapeStyle {
     let color = if line < COLORS.len() { COLORS[line] } else { WHITE };
     color.filled()
-}
-
-/// From dark to light, perceptually uniform and legible without color (after `viridis`).
-fn color_of(shade: usize) -> RGBColor {
-    const STOPS: [[f64; 3]; 5] = [
-        [68.0, 1.0, 84.0],
-        [59.0, 82.0, 139.0],
-        [33.0, 145.0, 140.0],
-        [94.0, 201.0, 98.0],
-        [253.0, 231.0, 37.0],
-    ];
-    let at = shade as f64 / (N_SHADES - 1) as f64 * (STOPS.len() - 1) as f64;
-    let i = (at as usize).min(STOPS.len() - 2);
-    let part = at - i as f64;
-    let [r, g, b] = [0, 1, 2].map(|c| (STOPS[i][c] + (STOPS[i + 1][c] - STOPS[i][c]) * part) as u8);
-    RGBColor(r, g, b)
 }
