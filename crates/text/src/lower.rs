@@ -7,7 +7,7 @@ pub(crate) mod formula;
 pub(crate) mod literal;
 pub(crate) mod words;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
@@ -234,8 +234,7 @@ pub(crate) fn check_name(
 
 /// The groups and used documents that calls can name.
 fn groups<'a>(tree: &'a Tree<'a>, vocabulary: &Vocabulary<'_>) -> Groups<'a> {
-    let mut groups = Groups::default();
-    groups.own.reserve(tree.groups.len());
+    let mut own = HashMap::with_capacity(tree.groups.len());
     for line in &tree.groups {
         let inputs = &tree.inputs[at(&line.inputs)];
         let inputs = inputs.iter().map(|input| vocabulary.share(&input.name));
@@ -243,14 +242,13 @@ fn groups<'a>(tree: &'a Tree<'a>, vocabulary: &Vocabulary<'_>) -> Groups<'a> {
         let outputs = outputs.iter().map(|output| vocabulary.share(&output.name));
         let (inputs, outputs) = (inputs.collect(), outputs.collect());
         let sockets = Sockets { inputs, outputs, is_block: line.is_block };
-        groups.own.entry(&line.name).or_insert(sockets);
+        own.entry(&*line.name).or_insert(sockets);
     }
-    for item in &tree.items {
-        if let What::Use(line) = &item.what {
-            groups.aliases.insert(&line.name);
-        }
-    }
-    groups
+    let used = tree.items.iter().filter_map(|item| match &item.what {
+        What::Use(line) => Some(&*line.name),
+        _ => None,
+    });
+    Groups::new(own, used.collect())
 }
 
 fn make_group<'a>(

@@ -78,6 +78,14 @@ impl Sockets {
     pub(crate) fn input(&self, name: &str) -> Option<usize> {
         self.inputs.iter().position(|input| is_same_word(input.as_bytes(), name.as_bytes()))
     }
+
+    /// The only output, if it is not called `value`.
+    fn only_output(&self) -> Option<&Arc<str>> {
+        match &self.outputs[..] {
+            [only] => Some(only).filter(|only| ***only != *VALUE),
+            _ => None,
+        }
+    }
 }
 
 impl<'r> Vocabulary<'r> {
@@ -241,6 +249,8 @@ impl std::ops::Deref for SocketsOf<'_> {
 pub(crate) struct Groups<'a> {
     pub(crate) own: HashMap<&'a str, Sockets>,
     pub(crate) aliases: HashSet<&'a str>,
+    /// Whether a group has only one output, which is not called `value`.
+    has_only_outputs: bool,
 }
 
 /// The meaning of a call.
@@ -262,7 +272,12 @@ impl Callee<'_> {
     }
 }
 
-impl Groups<'_> {
+impl<'a> Groups<'a> {
+    pub(crate) fn new(own: HashMap<&'a str, Sockets>, aliases: HashSet<&'a str>) -> Self {
+        let has_only_outputs = own.values().any(|sockets| sockets.only_output().is_some());
+        Self { own, aliases, has_only_outputs }
+    }
+
     /// The meaning of a call.
     pub(crate) fn callee<'c>(
         &self,
@@ -294,12 +309,51 @@ impl Groups<'_> {
     }
 
     /// Whether a name after a call that makes a node, and a point, is that of an output. Otherwise
-    /// it is that of components of the output `value`.
+    /// it is that of components of the output that the call means.
     pub(crate) fn is_output(&self, callee: &Callee<'_>, name: &str) -> bool {
         let Callee::Group(group) = callee else { return true };
-        let Some(Sockets { outputs, .. }) = self.own.get(*group) else { return true };
-        let has = |wanted: &str| outputs.iter().any(|output| **output == *wanted);
-        has(name) || !has(VALUE)
+        let Some(sockets) = self.own.get(*group) else { return true };
+        let has = |wanted: &str| sockets.outputs.iter().any(|output| **output == *wanted);
+        has(name) || !(has(VALUE) || sockets.only_output().is_some())
+    }
+
+    /// The output that a call means: the only one of a group of the document, else `value`.
+    pub(crate) fn output_of<'v>(
+        &'v self,
+        callee: &Callee<'_>,
+        value: &'v Arc<str>,
+    ) -> &'v Arc<str> {
+        match callee {
+            Callee::Group(group) => self.output_of_group(group, value),
+            Callee::Type(_) | Callee::Zone(..) | Callee::Closure(_) | Callee::Function => value,
+        }
+    }
+
+    /// The output that the node of a group of the document means.
+    fn output_of_group<'v>(&'v self, group: &str, value: &'v Arc<str>) -> &'v Arc<str> {
+        let sockets = self.own.get(group).filter(|_| self.has_only_outputs);
+        sockets.and_then(Sockets::only_output).unwrap_or(value)
+    }
+
+    /// The output that the name of a node means.
+    pub(crate) fn output_of_face<'v>(
+        &'v self,
+        face: Face<'_>,
+        value: &'v Arc<str>,
+        (tree, vocabulary): (&Tree<'_>, &Vocabulary<'_>),
+    ) -> &'v Arc<str> {
+        match face {
+            Face::Call(call) if self.has_only_outputs => {
+                self.output_of(&self.callee(call, tree, vocabulary), value)
+            }
+            Face::Group(group) => self.output_of_group(group, value),
+            Face::Call(_)
+            | Face::Zone(..)
+            | Face::Value
+            | Face::Called
+            | Face::Type(_)
+            | Face::Unknown => value,
+        }
     }
 
     /// Whether a call inside a formula is part of the formula's text.

@@ -71,7 +71,7 @@ fn groups<'d>(document: &'d Document, blocks: &Blocks<'d>) -> Groups<'d> {
         let outputs = group.outputs.keys().cloned().collect();
         (&**name, Sockets { inputs, outputs, is_block: blocks.contains(name) })
     });
-    Groups { own: own.collect(), aliases: document.uses.keys().map(|name| &**name).collect() }
+    Groups::new(own.collect(), document.uses.keys().map(|name| &**name).collect())
 }
 
 fn own_groups(document: &Document) -> impl Iterator<Item = (&Arc<str>, &GroupDef)> {
@@ -170,9 +170,7 @@ impl<'d> Raiser<'d, '_> {
         for line in lines {
             let (name, value, part) = (line.name, line.value, Part::Node(line.at));
             let output = outputs.peek().filter(|(_, (output, def))| {
-                let is_own = matches!(&def.from, OutputFrom::Link(link)
-                    if link.node == *name && *link.output == *VALUE);
-                is_own && *output == name && !self.placed.has(part)
+                *output == name && self.is_of_node(name, def, &scope) && !self.placed.has(part)
             });
             let is_output = output.is_some();
             let literal = output.and_then(|(_, (_, def))| self.literal(line.node, def));
@@ -347,6 +345,13 @@ impl<'d> Raiser<'d, '_> {
         self.tree.outputs.len() as u32 - 1
     }
 
+    /// Whether the source of an output is what the name of this node means.
+    fn is_of_node(&self, name: &str, def: &OutputDef, scope: &Scope<'d>) -> bool {
+        let known = (&self.groups, &self.tree, self.vocabulary);
+        matches!(&def.from, OutputFrom::Link(link) if *link.node == *name
+            && link.output == *scope.output_of(scope.find(name), name, self.value, known))
+    }
+
     /// The source of an output; `None` if it is the node of the same name.
     fn output_value(
         &mut self,
@@ -354,10 +359,7 @@ impl<'d> Raiser<'d, '_> {
         def: &'d OutputDef,
         scope: &Scope<'d>,
     ) -> Option<ExprId> {
-        if let OutputFrom::Link(link) = &def.from
-            && *link.node == *name
-            && *link.output == *VALUE
-        {
+        if self.is_of_node(name, def, scope) {
             return None;
         }
         let cx = Context {

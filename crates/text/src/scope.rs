@@ -288,14 +288,33 @@ impl<'a> Scope<'a> {
         id: NameId,
         (name, is_quoted): (&str, bool),
         value: &Arc<str>,
-        vocabulary: &Vocabulary<'_>,
+        known: (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
     ) -> Target {
         let shared = || self.name(id).map_or_else(|| name.into(), Name::shared);
-        match self.meaning(id, (name, is_quoted), vocabulary) {
+        match self.meaning(id, (name, is_quoted), known.2) {
             Meaning::Input => Target::Input(shared()),
-            Meaning::Node => Target::Link(shared(), Arc::clone(value)),
+            Meaning::Node => {
+                Target::Link(shared(), Arc::clone(self.output_of(id, name, value, known)))
+            }
             Meaning::Constant => Target::Constant,
         }
+    }
+
+    /// The output that the name of a node means: the only one of a group, else `value`.
+    pub(crate) fn output_of<'v>(
+        &self,
+        id: NameId,
+        name: &str,
+        value: &'v Arc<str>,
+        (groups, tree, vocabulary): (&'v Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
+    ) -> &'v Arc<str> {
+        // Without groups, the name need not be looked up.
+        if groups.own.is_empty() {
+            return value;
+        }
+        let id = if id == NODE { self.find(name) } else { id };
+        let known = self.name(id).filter(|known| known.is_linked());
+        known.map_or(value, |known| groups.output_of_face(known.face, value, (tree, vocabulary)))
     }
 
     /// Reports a link that no document can have.
@@ -335,7 +354,7 @@ impl<'a> Scope<'a> {
     ) -> MemberOf {
         let id = if id == NODE { self.find(name) } else { id };
         if !self.links_output(id, (name, is_quoted), member, known) {
-            return MemberOf::Component(self.resolve(id, (name, is_quoted), value, known.2));
+            return MemberOf::Component(self.resolve(id, (name, is_quoted), value, known));
         }
         let node = self.name(id).map_or_else(|| name.into(), Name::shared);
         let output = if member == VALUE { Arc::clone(value) } else { known.2.share(member) };
@@ -450,8 +469,10 @@ mod tests {
         let mut ids = [NO_NAME; TOGETHER];
         scope.find_all(&names, &vocabulary, &mut ids);
         let value = Arc::from(VALUE);
+        let (groups, tree) = (Groups::default(), Tree::default());
+        let known = (&groups, &tree, &vocabulary);
         for (name, id) in names.iter().zip(ids) {
-            let meaning = |id| scope.resolve(id, (name, false), &value, &vocabulary);
+            let meaning = |id| scope.resolve(id, (name, false), &value, known);
             assert_eq!(meaning(id), meaning(scope.find(name)), "{name}");
         }
         assert_eq!(ids[..2], [NODE, 9]);

@@ -21,9 +21,9 @@ use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
 use crate::json;
 use crate::name::write_made_name;
-use crate::names::Face;
+use crate::names::{Face, Groups, Vocabulary};
 use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
-use crate::tree::{ExprId, ExprKind, Item, OutputLine, What, at};
+use crate::tree::{ExprId, ExprKind, Item, OutputLine, Tree, What, at};
 
 /// Number of statements whose names are looked up ahead.
 const AHEAD: usize = 32;
@@ -263,7 +263,13 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let value = Arc::clone(&self.shared.value);
         let from = match line.value {
             // Names of outputs are checked above.
-            None => OutputFrom::Link(Link { node: self.scope.node(&line.name), output: value }),
+            None => {
+                let name = &*line.name;
+                let output =
+                    self.scope.output_of(self.scope.find(name), name, &value, self.known());
+                let output = Arc::clone(output);
+                OutputFrom::Link(Link { node: self.scope.node(name), output })
+            }
             Some(expr) => match self.output_source((&*line.name, &*line.ty), expr) {
                 Ok(from) => from,
                 Err(problem) => {
@@ -338,29 +344,36 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             .map_err(|message| Problem::syntax(span.start as usize, span.end as usize, message))
     }
 
-    /// The call and the output of an expression such as `f(x).y`; otherwise the expression itself.
+    /// The call and the output of an expression such as `f(x).y`; otherwise the expression itself,
+    /// and the output that it means.
     fn called(&self, expr: ExprId) -> (ExprId, Arc<str>) {
-        let tree = self.shared.tree;
+        let (groups, tree, vocabulary) = self.known();
+        let value = &self.shared.value;
         if let ExprKind::Member(of, output) = tree.kind(expr)
             && name_problem(output).is_none()
             && let Some(call) = tree.call(*of)
-            && let callee = self.shared.groups.callee(call, tree, self.shared.vocabulary)
+            && let callee = groups.callee(call, tree, vocabulary)
             && callee.is_node()
-            && self.shared.groups.is_output(&callee, output)
+            && groups.is_output(&callee, output)
         {
             return (*of, Arc::from(&**output));
         }
-        (expr, Arc::clone(&self.shared.value))
+        let face = self.face(expr);
+        (expr, Arc::clone(groups.output_of_face(face, value, (tree, vocabulary))))
+    }
+
+    /// What names of calls and references mean.
+    fn known(&self) -> (&'s Groups<'a>, &'s Tree<'a>, &'s Vocabulary<'a>) {
+        (&self.shared.groups, self.shared.tree, self.shared.vocabulary)
     }
 
     /// The target of an expression that is a reference and not a formula.
     fn target(&self, expr: ExprId) -> Option<Target> {
         let (tree, value) = (self.shared.tree, &self.shared.value);
-        let vocabulary = self.shared.vocabulary;
         Some(match tree.kind(expr) {
             ExprKind::Ref { name, is_quoted } => {
                 let id = self.found.names[expr as usize];
-                self.scope.resolve(id, (name, *is_quoted), value, vocabulary)
+                self.scope.resolve(id, (name, *is_quoted), value, self.known())
             }
             ExprKind::Input(name) => Target::Input(self.scope.node(name)),
             ExprKind::Link(link) => Target::Link(self.scope.node(&link.0), Arc::from(&*link.1)),
@@ -371,7 +384,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
                     (name, *is_quoted),
                     member,
                     value,
-                    (&self.shared.groups, tree, vocabulary),
+                    self.known(),
                 ) {
                     MemberOf::Link(target) => target,
                     MemberOf::Component(_) => return None,

@@ -12,7 +12,7 @@ use crate::error::{Problem, TextError, shortened};
 use crate::formula;
 use crate::json::write_value;
 use crate::name;
-use crate::names::{Groups, VALUE, Vocabulary};
+use crate::names::{Face, Groups, VALUE, Vocabulary};
 use crate::scope::{MemberOf, NO_NAME, NameId, Scope, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, Tree, at};
 
@@ -230,9 +230,10 @@ impl<'a> Writer<'a, '_> {
 
     fn reference(&mut self, expr: ExprId, name: &str, is_quoted: bool) -> Result<(), Problem> {
         let Some(at) = self.bound_letter(name) else {
-            let Context { scope, vocabulary, value, .. } = self.cx;
+            let Context { groups, scope, vocabulary, value, .. } = self.cx;
             let id = self.cx.name(expr, name);
-            let target = scope.resolve(id, (name, is_quoted), value, vocabulary);
+            let known = (groups, self.tree, vocabulary);
+            let target = scope.resolve(id, (name, is_quoted), value, known);
             return self.target(expr, target, name);
         };
         self.note(expr);
@@ -249,7 +250,7 @@ impl<'a> Writer<'a, '_> {
         let tree = self.tree;
         if !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary) {
             let node = (self.nested)(expr)?;
-            let target = Target::Link(node, Arc::clone(self.cx.value));
+            let target = Target::Link(node, self.output_of(call));
             return self.target(expr, target, "");
         }
         self.note(expr);
@@ -280,6 +281,12 @@ impl<'a> Writer<'a, '_> {
         }
         self.close(expr);
         Ok(())
+    }
+
+    /// The output that a call means.
+    fn output_of(&self, call: &Call<'_>) -> Arc<str> {
+        let Context { groups, vocabulary, value, .. } = self.cx;
+        Arc::clone(groups.output_of_face(Face::Call(call), value, (self.tree, vocabulary)))
     }
 
     /// The parenthesis at the end of an expression.
@@ -362,8 +369,7 @@ impl<'a> Writer<'a, '_> {
             if self.cx.groups.is_output(&callee, member) {
                 return self.target(expr, Target::Link(node, Arc::from(member)), "");
             }
-            let value = Arc::clone(self.cx.value);
-            self.target(of, Target::Link(node, value), "")?;
+            self.target(of, Target::Link(node, self.output_of(call)), "")?;
         } else {
             self.expr(of)?;
         }

@@ -16,7 +16,7 @@ use super::block::{self, Blocks};
 use crate::error::{Problem, TextError};
 use crate::lower::formula::{self, Context, Formula, Letter};
 use crate::name::{write_block_name, write_made_name};
-use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
+use crate::names::{Callee, EXPRESSION, Face, Sockets};
 use crate::parse::parse_formula;
 use crate::print::is_special;
 use crate::scope::{Meaning, Target};
@@ -67,10 +67,12 @@ pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> 
     let id = cx.scope.find(node);
     for is_quoted in [is_special(node), true] {
         let name = (node, is_quoted);
-        if output == VALUE && cx.scope.meaning(id, name, cx.vocabulary) == Meaning::Node {
+        let known = (cx.groups, &*tree, cx.vocabulary);
+        if cx.scope.meaning(id, name, cx.vocabulary) == Meaning::Node
+            && *output == **cx.scope.output_of(id, node, cx.value, known)
+        {
             return reference(node, is_quoted);
         }
-        let known = (cx.groups, &*tree, cx.vocabulary);
         if cx.scope.links_output(id, name, output, known) {
             let of = tree.add(reference(node, is_quoted), Span::default());
             return ExprKind::Member(of, Cow::Borrowed(output));
@@ -199,6 +201,13 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 let callee = self.cx.groups.callee(call, self.tree, self.cx.vocabulary);
                 self.cx.groups.is_output(&callee, output)
             })
+    }
+
+    /// The output that an expression means as a source.
+    fn output_of(&self, expr: ExprId) -> Arc<str> {
+        let Context { groups, vocabulary, value, .. } = self.cx;
+        let face = self.tree.call(expr).map_or(Face::Value, Face::Call);
+        Arc::clone(groups.output_of_face(face, value, (self.tree, vocabulary)))
     }
 
     /// A formula, in parentheses if it would otherwise mean something else.
@@ -385,13 +394,12 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         if *self.wanted != **name {
             return None;
         }
-        let is_value = *link.output == *VALUE;
         (self.n_left, self.depth) = (at, self.depth + 1);
         let expr = self.node(name, source, true);
         self.depth -= 1;
         let called = expr.is_some_and(|expr| self.is_call_with_output(expr, &link.output));
         match expr {
-            Some(expr) if is_value => Some(expr),
+            Some(expr) if link.output == self.output_of(expr) => Some(expr),
             Some(expr) if called => {
                 Some(self.add(ExprKind::Member(expr, Cow::Borrowed(&link.output))))
             }

@@ -564,3 +564,23 @@ group fixed() -> value: i64 = 7 {
         "#]],
     );
 }
+
+#[test]
+fn a_group_with_one_output_means_its_value() {
+    const GROUPS: &str = "group g(x: f32) -> v: f32 {\n  v = x * 2\n}\n\
+        group p(x: f32) -> at: vec3 {\n  at = vec3(x, 0, 0)\n}\n";
+    let bare = "input x: f32\na = g(x)\nb = muted g(x: g(a))\noutput a: f32\noutput o: f32 = 1 + g(x)\n\
+        output q: f32 = g(x)\noutput r: f32 = sqrt(g(x))\noutput s: f32 = a + a * p(x).y\n\
+        output t: f32 = a\noutput u: f32 = p(x).x\n";
+    let named = "input x: f32\na = g(x)\nb = muted g(x: g(a.v).v)\noutput a: f32 = a.v\n\
+        output o: f32 = 1 + g(x).v\noutput q: f32 = g(x).v\noutput r: f32 = sqrt(g(x).v)\n\
+        output s: f32 = a.v + a.v * p(x).at.y\noutput t: f32 = a.v\noutput u: f32 = p(x).at.x\n";
+    let of = |text: &str| document(&[text, GROUPS].concat());
+    assert_eq!(of(bare), of(named));
+    let written = converted(&of(bare));
+    assert!(written.contains("output q: f32 = g(x)\n"), "{written}");
+    // Links to an output that the group lacks stay wrong.
+    let wrong = save(&of(bare)).replace("\"a.v\"", "\"a.value\"");
+    let written = converted(&from_json(&wrong));
+    assert!(written.contains("output t: f32 = node a.value\n"), "{written}");
+}
