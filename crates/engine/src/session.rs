@@ -344,7 +344,7 @@ impl Session {
 
     /// The places of all nodes before an edit that may move some, if anything is stored by path.
     fn places(&self, edit: &Edit) -> Option<Places> {
-        let is_kept = self.has_states() || self.live.keeps();
+        let is_kept = self.has_states() || self.live.keeps() || !self.failed.is_empty();
         let may_move = may_move(edit) || self.written.is_made_again(edit);
         if is_kept && may_move { self.places_now() } else { None }
     }
@@ -377,6 +377,7 @@ impl Session {
             places.and_then(|before| Some(before.moves_to(self.places_now()?, &back.copies)));
         if let Some(moves) = &moves {
             self.live.moved(moves);
+            self.failed.follow(moves);
         }
         self.rest.edited();
         self.refused.edited();

@@ -22,13 +22,18 @@ impl StateReads<'_> {
         };
         let nodes = (0..of.len()).filter(|node| of[*node]).filter(is_failed);
         let with_failures = |node| {
-            let reader = self.reader_of(&self.nodes[node]);
-            let above = self.plan.steps_upstream_of(self.steps_of(node).chain(reader));
-            let failures = answer.failures.iter();
-            let failures = failures.filter(|failure| self.concerns(&failure.path, &above));
-            (node, failures.cloned().collect())
+            let mut failures = answer.failures.clone();
+            self.keep_failures_of(node, &mut failures);
+            (node, failures)
         };
         nodes.map(with_failures).collect()
+    }
+
+    /// Drops the failures on which the next state of a node does not depend.
+    pub fn keep_failures_of(&self, node: usize, failures: &mut Vec<NodeFailure>) {
+        let reader = self.reader_of(&self.nodes[node]);
+        let above = self.plan.steps_upstream_of(self.steps_of(node).chain(reader));
+        failures.retain(|failure| self.concerns(&failure.path, &above));
     }
 
     /// Drops the failures of an answer on which neither these steps nor the state of these nodes depend.

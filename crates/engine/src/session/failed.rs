@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use millstream_base::NodePath;
 use millstream_ir::state_failures::withhold;
+use millstream_ir::state_reads::StateNode;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, NodeFailure, Plan};
 
+use super::moves::Moves;
 use super::{Ask, Session, SessionError};
 
 /// The failures of earlier ticks.
@@ -15,10 +18,28 @@ pub(super) struct FailedTicks(Vec<FailedTick>);
 
 #[derive(Clone, Debug)]
 struct FailedTick {
-    /// The path of the node whose next state failed.
-    node: Arc<str>,
+    node: Stateful,
     /// The reason, with the frame.
     failure: NodeFailure,
+}
+
+/// A node whose next state failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stateful {
+    path: Arc<str>,
+    /// The names of its variables; none for a node inside scopes. A node with others has another
+    /// state.
+    variables: Vec<Arc<str>>,
+}
+
+impl Stateful {
+    fn of(plan: &Plan, node: &StateNode) -> Self {
+        let name = |output: &usize| {
+            let name = &*plan.outputs[*output].name;
+            Arc::from(name.rsplit('.').next().unwrap_or(name))
+        };
+        Self { path: Arc::clone(&node.path), variables: node.outputs.iter().map(name).collect() }
+    }
 }
 
 impl FailedTicks {
@@ -32,10 +53,26 @@ impl FailedTicks {
     }
 
     /// Adds a failure, unless the same one is known from an earlier frame.
-    fn add(&mut self, node: &Arc<str>, failure: NodeFailure) {
+    fn add(&mut self, node: &Stateful, failure: NodeFailure) {
         let is_it = |it: &FailedTick| it.node == *node && it.failure.path == failure.path;
         if !self.0.iter().any(is_it) {
-            self.0.push(FailedTick { node: Arc::clone(node), failure });
+            self.0.push(FailedTick { node: node.clone(), failure });
+        }
+    }
+
+    /// Lets failures follow nodes to their new paths.
+    pub(super) fn follow(&mut self, moves: &Moves) {
+        for FailedTick { node, failure } in &mut self.0 {
+            if let Some(to) = moves.get(&*node.path) {
+                node.path = Arc::from(to.as_str());
+            }
+            // The failed node, or the one that has it as a part.
+            let path = failure.path.as_str();
+            let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+            let moved = ends.rev().find_map(|end| Some((moves.get(&path[..end])?, &path[end..])));
+            if let Some((to, rest)) = moved {
+                failure.path = NodePath::from(&*[to, rest].concat());
+            }
         }
     }
 }
@@ -66,10 +103,26 @@ impl Session {
         let frame = ask.frame.unwrap_or_else(|| self.frame());
         let request = self.request(plan, ask)?;
         let (reads, _) = request.state_reads(plan);
-        for (node, failures) in reads.failed_in(answer, &vec![true; reads.nodes.len()]) {
+        let failed = reads.failed_in(answer, &vec![true; reads.nodes.len()]);
+        let mut failed: Vec<(Stateful, Vec<NodeFailure>)> = failed
+            .into_iter()
+            .map(|(node, failures)| (Stateful::of(plan, &reads.nodes[node]), failures))
+            .collect();
+        if !self.is_optimised() {
+            // In a plain plan, state also reads what no value of it depends on.
+            self.settle_while(&request)?;
+            if let Some(newest) = self.plans.running().map(Arc::clone) {
+                let (reads, _) = self.request(&newest, ask)?.state_reads(&newest);
+                for (node, failures) in &mut failed {
+                    if let Some(at) = reads.nodes.iter().position(|it| it.path == node.path) {
+                        reads.keep_failures_of(at, failures);
+                    }
+                }
+            }
+        }
+        for (node, failures) in failed {
             for failure in failures {
-                let failure = NodeFailure { replayed: Some(frame), ..failure };
-                self.failed.add(&reads.nodes[node].path, failure);
+                self.failed.add(&node, NodeFailure { replayed: Some(frame), ..failure });
             }
         }
         Ok(())
@@ -95,9 +148,11 @@ impl Session {
         let start = self.document().start_frame;
         let (reads, _) = request.state_reads(&plan);
         let read = reads.read_by(request.steps_in(&plan));
-        let is_read = |path: &str| {
+        let is_read = |failed: &Stateful| {
             let mut nodes = reads.nodes.iter().zip(&read);
-            nodes.any(|(node, is_read)| *is_read && *node.path == *path)
+            nodes.any(|(node, is_read)| {
+                *is_read && node.path == failed.path && Stateful::of(&plan, node) == *failed
+            })
         };
         // The start may have been moved.
         let is_since_start = |it: &FailedTick| it.failure.replayed.is_none_or(|at| at >= start);

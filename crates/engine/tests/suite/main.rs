@@ -19,6 +19,7 @@ mod requested_state;
 mod rewind;
 mod session;
 mod session_bounds;
+mod session_failed;
 mod session_interfaces;
 mod session_states;
 mod stateful;
