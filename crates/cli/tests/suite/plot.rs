@@ -214,7 +214,7 @@ fn fields_of_the_index_are_plotted_as_pictures_show_them() {
         "plot_index.mill",
         "i = context.index()\np = context.position()\noutput a: f32 = i * 2\n\
          output z: f32 = p.x\noutput im: image = image.from_field(color(p.x, 0, 0))\n\
-         output l: list<f32> = list.of([1, 2, 3])\noutput k: f32 = 3\n",
+         output l: list<f32> = list.of(several [1, 2, 3])\noutput k: f32 = 3\n",
     );
     let size = ["--size", "8x4"];
     let plotted = |args: &[&str]| drawn("index.svg", &[&[&*graph][..], args].concat());

@@ -347,12 +347,12 @@ fn probable_mistakes_are_warnings() {
         "nodes": { "n": { "type": "math.sqrt", "in": { "x": { "input": "used" } } } },
         "groups": { "g": { "inputs": { "x": { "type": "f32" } } } }"#,
         &expect![[r#"
-            warning check::default_out_of_range at "used": { "type": "f32", "default": 2, "min": 0, "max": 1 }
+            warning check::default_out_of_range at 2
                 the default 2.0 of input `used` is above its maximum 1 (change the default or the range)
-            warning check::default_out_of_range at "low": { "type": "vec3", "default": [1, -1, 1], "min": 0 }
-                the default [1.0, -1.0, 1.0] of input `low` is below its minimum 0 (change the default or the range)
             warning check::unused_input at "low": { "type": "vec3", "default": [1, -1, 1], "min": 0 }
                 input `low` is not used (link it or remove it)
+            warning check::default_out_of_range at [1, -1, 1]
+                the default [1.0, -1.0, 1.0] of input `low` is below its minimum 0 (change the default or the range)
             warning check::unused_input at "edge": { "type": "f32", "default": 0.1, "min": 0.1, "max": 0.1 }
                 input `edge` is not used (link it or remove it)
             warning check::useless_range at "text": { "type": "string", "min": 0 }
@@ -404,10 +404,10 @@ fn an_unknown_entry_hides_no_other_problem() {
         &expect![[r#"
             error load::unknown_key at "remark"
                 the document has no entry called `remark` (entries: `$schema`, `millstream`, `name`, `fps`, `start_frame`, `inputs`, `outputs`, `nodes`, `groups`, `use`, `lock`, `view`)
-            error check::wrong_value at "x": { "type": "f32", "colour": 1, "default": "blue" }
-                the default of input `x`: "blue" is not an f32 (an f32 is written as a number)
             error load::unknown_key at "colour"
                 input `x` has no entry called `colour` (entries: `type`, `default`, `min`, `max`, `step`, `unit`, `about`)
+            error check::wrong_value at "blue"
+                the default of input `x`: "blue" is not an f32 (an f32 is written as a number)
             error check::unknown_type at "out": { "type": "vec9", "from": "a.value", "defalut": 1 }
                 output `out` has the unknown type `vec9` (did you mean `vec2`?)
             error load::unknown_key at "defalut"
@@ -558,10 +558,10 @@ fn a_wrong_default_does_not_hide_a_wrong_range() {
         r#""inputs": { "x": { "type": "f32", "default": "a", "min": 5, "max": 1 } },
         "nodes": { "n": { "type": "math.sqrt", "in": { "x": { "input": "x" } } } }"#,
         &expect![[r#"
-            error check::wrong_value at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
-                the default of input `x`: "a" is not an f32 (an f32 is written as a number)
             warning check::useless_range at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
                 the range of input `x` is empty: `min` is above `max` (change or remove `min` and `max`)
+            error check::wrong_value at "a"
+                the default of input `x`: "a" is not an f32 (an f32 is written as a number)
         "#]],
     );
 }
