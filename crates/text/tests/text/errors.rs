@@ -274,14 +274,14 @@ fn values_of_outputs_are_written_as_those_of_inputs() {
                 the value of an output comes before its description
             5:20 `=`  text::syntax: `=` does not continue the statement
                 the value of an output comes before its unit
-            9:7 `i: i32 = 1.5 \"text\"`  check::wrong_value: the default of input `i`: 1.5 is not an i32
+            9:16 `1.5`  check::wrong_value: the default of input `i`: 1.5 is not an i32
                 an i32 is written as an integer
-            10:7 `j: f32 \"text\" = \"x\" in m`  check::wrong_value: the default of input `j`: "x" is not an f32
+            10:23 `\"x\"`  check::wrong_value: the default of input `j`: "x" is not an f32
                 an f32 is written as a number
             11:16 `[1e999]`  text::syntax: a number in it is too large; write "inf" for infinity
             12:7 `l: f3 = 1`  check::unknown_type: input `l` has the unknown type `f3`
                 did you mean `f32`?
-            13:9 `x: f32 = true` g check::wrong_value: the default of input `x`: true is not an f32
+            13:18 `true` g check::wrong_value: the default of input `x`: true is not an f32
                 an f32 is written as a number
         "#]],
     );
