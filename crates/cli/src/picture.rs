@@ -155,23 +155,16 @@ fn reads(program: &Program, output: &str, feature: &Feature) -> bool {
     })
 }
 
-/// Refuses a flag that asks for elements if images are plotted and all of these outputs are the same
-/// for all elements.
-pub(crate) fn refuse_elements_of_plot(
-    program: &Program,
+/// The first image among the requested outputs, if none of these outputs reads the index.
+pub(crate) fn image_without_elements<'p>(
+    program: &'p Program,
     asked: &[String],
-    request: &Request,
-    flag: Option<&str>,
-) -> Result<(), Stop> {
+) -> Option<&'p str> {
     let is_asked = |name: &str| asked.is_empty() || asked.iter().any(|it| it == name);
-    let outputs = program.outputs().iter().filter(|output| is_asked(&output.name));
-    if outputs.clone().any(|output| reads(program, &output.name, &Feature::Index)) {
-        return Ok(());
-    }
-    match outputs.clone().find(|output| output.ty == Type::of::<Image>()) {
-        Some(image) => refuse_elements(program, &image.name, request, flag),
-        None => Ok(()),
-    }
+    let mut outputs = program.outputs().iter().filter(|output| is_asked(&output.name));
+    let image = outputs.clone().find(|output| output.ty == Type::of::<Image>())?;
+    let has_elements = outputs.any(|output| reads(program, &output.name, &Feature::Index));
+    (!has_elements).then_some(&*image.name)
 }
 
 /// Refuses a flag that asks for elements if a picture is the same for all of them.

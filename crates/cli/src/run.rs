@@ -18,10 +18,7 @@ use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
-use crate::picture::{
-    self, PictureTarget, program_of_fields, program_of_picture, refuse_elements,
-    refuse_elements_of_plot,
-};
+use crate::picture::{self, PictureTarget, program_of_fields, program_of_picture, refuse_elements};
 use crate::place::{Target, refuse_source};
 use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
@@ -172,17 +169,13 @@ pub(crate) fn once(
         unsettled::report(program);
         return Ok(exit);
     }
-    let draws = plot.is_some() && target.is_none();
-    let program = if draws { with_fields(args, &engine, &text, program)? } else { program };
+    let program = with_fields(args, &engine, &text, program)?;
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
-    if draws {
-        let flag = args.given.flag_of_elements();
-        refuse_elements_of_plot(&program, &args.outputs, &request, flag)?;
-    }
     phases.end(Phase::Read);
     let at = args.given.coordinates(program.plan(), &request);
-    if let Some(target) = &target {
-        check_columns(args, target, &program, (&request, &at))?;
+    match &target {
+        Some(target) => check_columns(args, target, &program, (&request, &at))?,
+        None => refuse_elements_of_plot(args, &program, &request)?,
     }
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
@@ -249,14 +242,24 @@ fn check_columns(
     save::check(target, &outputs, (at, request.n_elements().is_some()))
 }
 
-/// The program of a plot, in which fields over a view are images.
+/// Refuses elements if images are plotted and no requested output differs between elements.
+fn refuse_elements_of_plot(args: &Args, program: &Program, request: &Request) -> Result<(), Stop> {
+    let flag = args.given.flag_of_elements().filter(|_| args.plot.plot.is_some());
+    match picture::image_without_elements(program, &args.outputs) {
+        Some(image) => refuse_elements(program, image, request, flag),
+        None => Ok(()),
+    }
+}
+
+/// The program; if its outputs are plotted and not saved, fields over a view are images.
 fn with_fields(
     args: &Args,
     engine: &Engine,
     text: &Text,
     program: Program,
 ) -> Result<Program, Stop> {
-    if !args.given.asks_for_pixels(&program, &args.outputs) {
+    let is_plotted = args.plot.plot.is_some() && args.save.is_none();
+    if !is_plotted || !args.given.asks_for_pixels(&program, &args.outputs) {
         return Ok(program);
     }
     let given = &args.given;
