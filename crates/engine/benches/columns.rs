@@ -134,6 +134,18 @@ fn one_element_changes_live(bencher: Bencher, n: usize) {
     one_changes(bencher, (n, "y"), true);
 }
 
+/// One element is set, without a column.
+#[divan::bench(args = COUNTS)]
+fn one_element_is_set_live(bencher: Bencher, n: usize) {
+    let mut session = session(n, true);
+    let turn = Cell::new(0);
+    bencher.bench_local(|| {
+        turn.set(turn.get() + 1);
+        session.set_element("x", n / 2, turn.get() as f32).expect("it is there");
+        black_box(session.get("y").expect("it runs"));
+    });
+}
+
 #[divan::bench(args = COUNTS)]
 fn one_element_changes_by_plan(bencher: Bencher, n: usize) {
     one_changes(bencher, (n, "y"), false);

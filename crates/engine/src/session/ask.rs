@@ -364,6 +364,8 @@ impl Session {
     pub fn get(&mut self, output: &str) -> Result<&OutputAnswer, SessionError> {
         let is_kept = self.kept.get(output).is_some_and(|(stamp, _)| *stamp == self.stamp);
         if !is_kept {
+            // A column that nothing else holds is changed in place.
+            self.kept.remove(output);
             let answer = self.eval(&Ask::output(output))?.answer;
             let found = answer.outputs.into_iter().next().expect("an answer has what was asked");
             self.kept.insert(output.into(), (self.stamp, found));

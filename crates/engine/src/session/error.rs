@@ -32,6 +32,18 @@ pub enum SessionError {
         /// The type of the value.
         found: Type,
     },
+    /// The input was not set to a column with that element.
+    #[error("input `{name}` has no element {element}")]
+    #[diagnostic(
+        code(session::no_element),
+        help("set the input to a column with that many elements first")
+    )]
+    NoElement {
+        /// The input.
+        name: String,
+        /// The element.
+        element: usize,
+    },
     /// The requested part of the document is wrong.
     #[error("{what} has no meaning: {problems}")]
     #[diagnostic(code(session::broken), help("correct the document, or undo"))]

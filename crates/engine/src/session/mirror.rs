@@ -189,8 +189,25 @@ struct Many {
 struct RootInput {
     ty: Type,
     default: Option<Value>,
-    given: Option<Data>,
+    /// The shape of the value that is set, if one is.
+    given: Option<Shape>,
     node: NodeNumber,
+}
+
+/// Whether data are one value or a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    One,
+    Column,
+}
+
+impl Shape {
+    fn of(data: &Data) -> Self {
+        match data {
+            Data::One(_) => Self::One,
+            Data::Many(_) => Self::Column,
+        }
+    }
 }
 
 /// An output of the document.
@@ -272,14 +289,15 @@ impl Mirror {
     /// Sets an input of the document, or resets it to its default.
     pub(super) fn set(&mut self, name: &str, given: Option<&Given>) {
         let Some(input) = self.inputs.get_mut(name) else { return };
-        input.given = given.and_then(|given| match given {
+        let given = given.and_then(|given| match given {
             Given::One(value) => convert_value(value, input.ty).map(Data::One),
             Given::Along(RequestAxis::Index, column) => (self.graph.holds_columns()
                 && column.ty() == input.ty)
                 .then(|| Data::Many(column.clone())),
             Given::Along(RequestAxis::Time | RequestAxis::View, _) => None,
         });
-        match &input.given {
+        input.given = given.as_ref().map(Shape::of);
+        match &given {
             Some(Data::One(value)) => self.graph.set_value(input.node, value),
             Some(data) => self.graph.set_data(input.node, data),
             None => {
@@ -288,6 +306,12 @@ impl Mirror {
                 }
             }
         }
+    }
+
+    /// Sets one element of an input; false if the input is no column here.
+    pub(super) fn set_element(&mut self, name: &str, element: usize, value: &Value) -> bool {
+        let input = self.inputs.get(name).filter(|input| input.given == Some(Shape::Column));
+        input.inspect(|input| self.graph.set_element(input.node, element, value)).is_some()
     }
 
     /// Whether inputs may be columns.

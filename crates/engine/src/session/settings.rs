@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use millstream_base::{Feature, Type, Value};
+use millstream_base::{Column, Feature, Mask, Type, Value};
 use millstream_document::{Edit, EditKind};
-use millstream_ir::request::Given;
-use millstream_node::convert::convertible;
+use millstream_ir::request::{Given, RequestAxis};
+use millstream_node::convert::{convert_value, convertible};
 
-use super::Session;
+use super::{Session, SessionError};
 
 /// The settings of a session.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,46 @@ impl Session {
             self.changed();
         }
         was_set
+    }
+
+    /// Sets one element of an input that was set to a column. Unlike a whole column, it is not
+    /// compared with the elements before, so the cost is that of the element. If it has this value
+    /// already, this is [`try_failed_again`](Self::try_failed_again).
+    ///
+    /// # Errors
+    /// If there is no such input or element, or the value is of another type.
+    pub fn set_element(
+        &mut self,
+        name: &str,
+        element: usize,
+        value: impl Into<Value>,
+    ) -> Result<(), SessionError> {
+        let given = Given::One(value.into());
+        self.check_given(name, &given)?;
+        let no_element = || SessionError::NoElement { name: name.into(), element };
+        let known = self.settings.inputs.get_mut(name);
+        let Some(Given::Along(RequestAxis::Index, column)) = known else {
+            return Err(no_element());
+        };
+        // After a change of its type, the input has its default.
+        let value = one(&given).and_then(|value| convert_value(value, column.ty()));
+        let value = value.filter(|_| element < column.len()).ok_or_else(no_element)?;
+        let new = Column::filled(&value, 1);
+        if column.same_at(element, &new, 0) {
+            self.try_failed_again();
+        } else {
+            // The graph goes first: a column that it shares with the settings is copied once.
+            let mut mirror = self.mirror.as_mut();
+            let is_set = mirror.as_mut().is_none_or(|it| it.set_element(name, element, &value));
+            let mask = Mask::from_indices(vec![element as u32]).expect("there is one element");
+            column.overwrite(&mask, &new, |_| 0);
+            if let (Some(mirror), false) = (mirror, is_set) {
+                mirror.set(name, self.settings.inputs.get(name));
+            }
+            self.forget_checkpoints();
+        }
+        self.changed();
+        Ok(())
     }
 
     /// Evaluates for this number of elements; `None` for as many as columns of inputs have.

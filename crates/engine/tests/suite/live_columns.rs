@@ -91,6 +91,74 @@ fn elements_that_change_run_alone() {
 }
 
 #[test]
+fn one_element_is_set_as_in_a_column() {
+    const N: usize = 3000;
+    let mut values: Vec<f32> = (0..N).map(|i| i as f32 / 8.0).collect();
+    let (mut session, mut other) = (open(&about_squares()), open(&about_squares()));
+    set(&mut session, "x", &values);
+    set(&mut other, "x", &values);
+    let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+    let agree = |session: &mut Session, other: &mut Session| {
+        for output in ["sine", "off"] {
+            assert_eq!(bits(live(session, output, N)), bits(live(other, output, N)));
+        }
+        let mean = |session: &mut Session| session.value::<f32>("mean").expect("it runs");
+        assert_eq!(mean(session).map(f32::to_bits), mean(other).map(f32::to_bits));
+    };
+    agree(&mut session, &mut other);
+    for (at, value) in [(17, 3.5), (2999, -1.0), (17, 3.5), (0, f32::NAN), (0, 4.0)] {
+        session.set_element("x", at, value).expect("it is there");
+        values[at] = value;
+        set(&mut other, "x", &values);
+        agree(&mut session, &mut other);
+    }
+    // Two elements between two evaluations, then one that runs alone.
+    session.set_element("x", 1, 7.0_f32).expect("it is there");
+    session.set_element("x", 2, 8.0_f32).expect("it is there");
+    let run = |n| ran(&[("square", n), ("sine", n), ("mean", 1), ("off", N as u64)]);
+    assert_eq!(elements_run(&mut session), run(2));
+    session.set_element("x", 3, 9.0_f32).expect("it is there");
+    assert_eq!(elements_run(&mut session), run(1));
+    // The settings follow: an edit, a plan, and what is asked instead of an input.
+    (values[1], values[2], values[3]) = (7.0, 8.0, 9.0);
+    session.edit(&Edit::literal("sine", "x", 0)).expect("it is valid");
+    session.undo();
+    let twice = Ask::all().what_if("k", 3.0_f32);
+    session.eval(&twice).expect("it runs");
+    set(&mut other, "x", &values);
+    agree(&mut session, &mut other);
+    let mut by_plan = Session::with_evaluator(&Engine::new(), session.document().clone(), Lazy);
+    set(&mut by_plan, "x", &vec![0.0; N]);
+    for (at, value) in values.iter().enumerate() {
+        by_plan.set_element("x", at, *value).expect("it is there");
+    }
+    let sines: Option<Vec<f32>> =
+        by_plan.eval(&Ask::output("sine")).expect("it runs").answer.column("sine");
+    assert_eq!(sines.map(bits), Some(bits(live(&mut session, "sine", N))));
+}
+
+#[test]
+fn only_elements_of_columns_are_set() {
+    let mut session = open(&about_squares());
+    let mut refused = |name: &str, at, value: Value| {
+        let error = session.set_element(name, at, value).expect_err("it is not there");
+        error.to_string()
+    };
+    let one = || Value::F32(1.0);
+    assert_eq!(refused("x", 0, one()), "input `x` has no element 0");
+    assert_eq!(refused("z", 0, one()), "there is no input called `z`");
+    let column = Column::from_vec(vec![1.0_f32; 3]);
+    session.set_all([("x", Given::Along(RequestAxis::Index, column))]).expect("it fits");
+    let error = session.set_element("x", 3, 1.0_f32).expect_err("there are three");
+    assert_eq!(error.to_string(), "input `x` has no element 3");
+    let error = session.set_element("x", 0, Value::from("a")).expect_err("it is no number");
+    assert_eq!(error.to_string(), "input `x` is of type f32, but was given string");
+    // Values are converted as those of whole inputs are.
+    session.set_element("x", 2, 2_i32).expect("it is a number");
+    assert_eq!(live(&mut session, "sine", 3)[2], 4.0_f32.sin());
+}
+
+#[test]
 fn elements_that_run_for_another_time_count_too() {
     let later = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32" } },
