@@ -89,7 +89,10 @@ const ORDERS: &[(&str, &str)] = &[
         "error faces options meter scalar table builder format guess stored fields guard temporary read \
          writer formats pictures",
     ),
-    ("bake", "codec key identity cheap contexts trace cones keys cache cuts stored unsettled bake"),
+    (
+        "bake",
+        "codec key identity cheap contexts trace cones keys cache cuts stored unsettled requested bake",
+    ),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (
         "nodes",

@@ -55,12 +55,17 @@ impl Cheap {
             wide: request.needs_by_element(plan),
             is_wide: SideTable::for_arena(&plan.steps, false),
         };
+        let is_needed = request.needed_steps(plan);
         let mut work = 0_usize;
         for (id, step) in plan.steps.iter() {
             found.is_wide[id] = found.has_elements(plan, request, step);
             let (is_cheap, own) = found.cost(plan, request, step, only_reads);
-            // Features that only scopes provide are missing in the context of the request.
-            let is_cheap = is_cheap && !found.is_wide[id] && provided.contains(plan.needs_of(step));
+            // Features that only scopes provide are missing in the context of the request. What only
+            // other outputs need may fail, and must not matter.
+            let is_cheap = is_cheap
+                && is_needed[id]
+                && !found.is_wide[id]
+                && provided.contains(plan.needs_of(step));
             found.is_cheap[id] = is_cheap;
             work = work.saturating_add(if is_cheap { own } else { 0 });
         }

@@ -3,27 +3,31 @@
 //! The state of an element depends on the steps above its next value. It also depends on whether
 //! the step that reads the state is called for that element. The steps between the requested outputs
 //! and that step decide this: those that change the context, and those that choose among their
-//! inputs. Any other step evaluates all of its inputs in its own context, whatever their values.
+//! inputs. Any other step evaluates all of its inputs in its own context, whatever their values. The
+//! *ways* to a step are the changes and choices that lead to it.
 //!
-//! Names are not part of keys. Instead each node has a *label*: a hash of the steps above its next
-//! state, in which the states that these steps read have labels too. Labels are found in rounds:
-//! each uses the labels of the round before, and so includes state that is read one step further up.
-//! The labels of nodes that look the same also contain their order in the plan, so no two nodes of a
-//! set share one.
+//! Names and the order of nodes are no part of keys. Instead each node has a *label*: a hash of the
+//! steps above its next state and of the ways to the step that reads it, in which other states have
+//! labels too. Labels are found in rounds: each uses the labels of the round before. They are
+//! complete once a round distinguishes no more nodes than the one before. Nodes that still share a
+//! label have the same state. The labels of all nodes that state depends on are its key.
 
 use millstream_base::Feature;
 use millstream_base::id::SideTable;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
-use millstream_ir::state_reads::StateReads;
+use millstream_ir::state_reads::{StateNode, StateReads};
 use millstream_node::{Class, Instance, Kernel};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::key::{Key, KeyHasher};
 use crate::trace::{Tracer, key_of_given};
 
-/// Rounds in which labels are found. Nodes that look the same after them are told apart by order.
-const ROUNDS: usize = 16;
+/// The maximum number of rounds in which labels are found. State that needs more is not stored.
+const ROUNDS: usize = 256;
+
+/// If more ways lead to a step, the ways that go on from there treat them as one.
+const MAX_WAYS: usize = 32;
 
 /// Finds the keys of state of one plan and request.
 pub(crate) struct Cones<'a> {
@@ -31,115 +35,171 @@ pub(crate) struct Cones<'a> {
     pub(crate) request: &'a Request,
     pub(crate) tracer: &'a Tracer<'a>,
     pub(crate) reads: &'a StateReads<'a>,
+    /// The steps of the outputs that are requested in each tick.
+    pub(crate) asked: &'a [StepId],
 }
 
 /// The keys of all that is above each step, at any frame; `None` if it is not the same next time.
 type Above = SideTable<StepId, Option<Key>>;
 
-/// How a step leads to steps that read certain state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// It does not.
-    None,
-    /// In a way that may be another next time.
-    Unknown,
-    /// In the way with this key.
-    Known(Key),
+/// The ways to a step, in ascending order.
+#[derive(Clone, Debug, Default)]
+struct Ways {
+    known: Vec<Key>,
+    /// Whether some way may be another next time.
+    is_unknown: bool,
 }
 
-impl Way {
-    fn of(key: Option<Key>) -> Self {
-        key.map_or(Self::Unknown, Self::Known)
+impl Ways {
+    /// The way to all that is evaluated in the context of the request.
+    fn of_request() -> Self {
+        Self { known: vec![KeyHasher::new("request").key()], is_unknown: false }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.known.is_empty() && !self.is_unknown
+    }
+
+    fn extend(&mut self, others: &Self) {
+        self.is_unknown |= others.is_unknown;
+        for key in &others.known {
+            if let Err(at) = self.known.binary_search(key) {
+                self.known.insert(at, *key);
+            }
+        }
+    }
+
+    /// The same ways, as one if they are many.
+    fn shortened(self) -> Self {
+        if self.known.len() > MAX_WAYS { Self { known: vec![self.key()], ..self } } else { self }
+    }
+
+    fn key(&self) -> Key {
+        let mut hash = KeyHasher::new("ways");
+        self.known.iter().for_each(|key| hash.add(*key));
+        hash.key()
+    }
+
+    /// The ways that go on through input `input` of a step that changes the context or chooses, given
+    /// the key of what decides there.
+    fn through(&self, decided: Option<Key>, input: usize) -> Self {
+        let Some(decided) = decided else { return Self { known: Vec::new(), is_unknown: true } };
+        let through = |key: &Key| {
+            let mut hash = KeyHasher::new("way");
+            hash.add(*key);
+            hash.add(decided);
+            hash.number(input as u64);
+            hash.key()
+        };
+        let mut known: Vec<Key> = self.known.iter().map(through).collect();
+        known.sort_unstable();
+        Self { known, is_unknown: self.is_unknown }
     }
 }
 
 impl Cones<'_> {
     /// The key of the state of these nodes, of which some are inside scopes, and the labels of the
-    /// nodes. The outputs of the steps `asked` are requested in each tick.
-    pub(crate) fn key(&self, depends: &[bool], asked: &[StepId]) -> Option<(Key, Vec<Key>)> {
+    /// nodes that it depends on; the others have none that means anything.
+    pub(crate) fn key(&self, depends: &[bool]) -> Option<(Key, Vec<Key>)> {
         let mut depends = depends.to_vec();
         loop {
-            let labels = self.labels(&depends);
-            let above = self.above(&labels);
-            let called = self.reads.called(&depends);
-            let nodes = self.reads.nodes.iter().zip(&depends).filter(|(_, depends)| **depends);
-            let writers = nodes.filter_map(|(node, _)| node.writer);
-            let writers = writers.filter(|writer| !called.contains(writer));
-            let (ways, deciding) = self.ways(&above, writers);
             // State that decides where other state is called.
-            let more = self.reads.read_by(deciding);
-            if more.iter().zip(&depends).any(|(more, known)| *more && !known) {
-                depends.iter_mut().zip(more).for_each(|(depends, more)| *depends |= more);
-                continue;
+            let more = self.reads.read_by(self.deciding(&depends));
+            if more.iter().zip(&depends).all(|(more, known)| *known || !more) {
+                break;
             }
-            let key = self.key_with(&depends, (&labels, &above), asked.iter().map(|it| ways[*it]));
-            return key.map(|key| (key, labels));
+            depends.iter_mut().zip(more).for_each(|(depends, more)| *depends |= more);
         }
+        let labels = self.labels(&depends)?;
+        let mut all: Vec<Key> = nodes_of(&depends).map(|node| labels[node]).collect();
+        all.sort_unstable();
+        all.dedup();
+        let mut hash = KeyHasher::new("cone");
+        all.iter().for_each(|label| hash.add(*label));
+        Some((hash.key(), labels))
     }
 
-    /// The key of the state of these nodes, to which the requested outputs lead in these ways.
-    fn key_with(
-        &self,
-        depends: &[bool],
-        (labels, above): (&[Key], &Above),
-        ways: impl Iterator<Item = Way>,
-    ) -> Option<Key> {
-        let mut hash = KeyHasher::new("cone");
-        let mut nodes: Vec<usize> = (0..depends.len()).filter(|node| depends[*node]).collect();
-        nodes.sort_unstable_by_key(|node| labels[*node]);
-        for node in nodes {
-            hash.add(labels[node]);
-            for (_, source) in self.reads.values_of(&self.reads.nodes[node]) {
-                if !add_source(above, source, &mut hash) {
-                    return None;
+    /// The steps that decide where the state of these nodes is called.
+    fn deciding(&self, depends: &[bool]) -> Vec<StepId> {
+        let plan = self.plan;
+        let roots = nodes_of(depends).flat_map(|node| self.reads.steps_of(node));
+        let is_read = plan.steps_upstream_of(roots.chain(self.asked.iter().copied()));
+        let mut leads = SideTable::for_arena(&plan.steps, false);
+        self.readers(depends).into_iter().flatten().for_each(|reader| leads[reader] = true);
+        let mut deciding = Vec::new();
+        // A step comes after all steps that it reads from.
+        for (id, step) in plan.steps.iter().filter(|(id, _)| is_read[*id]) {
+            for (input, link) in plan.inputs_of(step).iter().enumerate() {
+                if leads[link.step] {
+                    leads[id] = true;
+                    deciding.extend(self.decides(id, input).map(|source| source.step));
                 }
             }
         }
-        let mut ways: Vec<Way> = ways.filter(|way| *way != Way::None).collect();
-        if ways.contains(&Way::Unknown) {
-            return None;
-        }
-        add_ways(&mut ways, &mut hash);
-        Some(hash.key())
+        deciding
     }
 
-    /// The label of each of these nodes; the others have none that means anything.
-    fn labels(&self, depends: &[bool]) -> Vec<Key> {
-        let n = depends.len();
-        let mut labels = vec![KeyHasher::new("node").key(); n];
+    /// What decides in which contexts a step evaluates one of its inputs; `None` if the contexts are
+    /// those of the step.
+    fn decides(&self, id: StepId, input: usize) -> Option<StepSource> {
+        let step = &self.plan.steps[id];
+        let StepOp::Call(call) = step.op else { return None };
+        let instance = &self.plan.instances[call];
+        if instance.inputs.get(input).is_some_and(|slot| !slot.scope.is_empty()) {
+            return Some(StepSource { step: id, output: 0 });
+        }
+        let selector = self.plan.inputs_of(step).first().filter(|_| input > 0);
+        selector.copied().filter(|_| matches!(instance.kernel, Kernel::Choose))
+    }
+
+    /// The steps that read the state of these nodes in the contexts of its elements, by node.
+    fn readers(&self, depends: &[bool]) -> Vec<Option<StepId>> {
+        let called = self.reads.called(depends);
+        let nodes = self.reads.nodes.iter().zip(depends);
+        let reader = |(node, depends): (&StateNode, &bool)| {
+            let writer = node.writer.filter(|writer| *depends && !called.contains(writer))?;
+            Some(self.plan.state_writers[writer].reader)
+        };
+        nodes.map(reader).collect()
+    }
+
+    /// The labels of these nodes; `None` if something about them may be different next time.
+    fn labels(&self, depends: &[bool]) -> Option<Vec<Key>> {
+        let mut labels = vec![KeyHasher::new("node").key(); depends.len()];
         let mut n_different = 1;
+        let readers = self.readers(depends);
         for _ in 0..ROUNDS {
             let above = self.above(&labels);
-            let next: Vec<Key> = (0..n).map(|node| self.looks(node, &above)).collect();
-            let of_set = (0..n).filter(|node| depends[*node]).map(|node| next[node]);
-            let n_next = of_set.collect::<FxHashSet<Key>>().len();
+            let ways = self.ways(&above, (&labels, depends, &readers));
+            let mut next = labels.clone();
+            for node in nodes_of(depends) {
+                next[node] = self.label(node, &above, readers[node].map(|reader| &ways[reader]))?;
+            }
             labels = next;
+            let of_set = nodes_of(depends).map(|node| labels[node]);
+            let n_next = of_set.collect::<FxHashSet<Key>>().len();
             if n_next == n_different {
-                break;
+                return Some(labels);
             }
             n_different = n_next;
         }
-        let mut n_alike: FxHashMap<Key, u64> = FxHashMap::default();
-        for node in (0..n).filter(|node| depends[*node]) {
-            let n_before = n_alike.entry(labels[node]).or_default();
-            let mut hash = KeyHasher::new("label");
-            hash.add(labels[node]);
-            hash.number(*n_before);
-            *n_before += 1;
-            labels[node] = hash.key();
-        }
-        labels
+        None
     }
 
-    /// What the next state of a node looks like.
-    fn looks(&self, node: usize, above: &Above) -> Key {
-        let mut hash = KeyHasher::new("node");
-        let node = &self.reads.nodes[node];
-        hash.number(node.writer.is_some().into());
-        for (_, source) in self.reads.values_of(node) {
-            add_source(above, source, &mut hash);
+    /// The label of a node, given the ways to the step that reads its state if it is inside scopes.
+    fn label(&self, node: usize, above: &Above, ways: Option<&Ways>) -> Option<Key> {
+        let mut hash = KeyHasher::new("label");
+        for (_, source) in self.reads.values_of(&self.reads.nodes[node]) {
+            if !add_source(above, source, &mut hash) {
+                return None;
+            }
         }
-        hash.key()
+        match ways {
+            Some(ways) if ways.is_unknown => return None,
+            Some(ways) => hash.add(ways.key()),
+            None => hash.text("request"),
+        }
+        Some(hash.key())
     }
 
     /// The keys of everything above each step, which contain these labels of nodes.
@@ -156,7 +216,7 @@ impl Cones<'_> {
                 }
                 StepOp::Call(call) => {
                     hash.add(self.tracer.identity_of(call));
-                    has_key &= add_given(&plan.instances[call], self.request, &mut hash);
+                    has_key &= self.add_given(&plan.instances[call], &mut hash);
                 }
             }
             if let Some((node, variable)) = self.reads.read_at(id) {
@@ -171,106 +231,89 @@ impl Cones<'_> {
         above
     }
 
-    /// How each step leads to those that read the state of these state writers, and the steps that
-    /// decide where the state is called.
+    /// The ways to each step from the requested outputs, and from the next state of these nodes: that
+    /// of a node inside scopes is evaluated wherever its reader is, and any other in each tick.
     fn ways(
         &self,
         above: &Above,
-        writers: impl Iterator<Item = usize>,
-    ) -> (SideTable<StepId, Way>, Vec<StepId>) {
+        (labels, depends, readers): (&[Key], &[bool], &[Option<StepId>]),
+    ) -> SideTable<StepId, Ways> {
         let plan = self.plan;
-        let mut ways = SideTable::for_arena(&plan.steps, Way::None);
-        let mut deciding = Vec::new();
-        for writer in writers {
-            let writer = &plan.state_writers[writer];
-            ways[writer.reader] = Way::of(above[writer.reader]);
+        let mut ways = SideTable::for_arena(&plan.steps, Ways::default());
+        let of_request = Ways::of_request();
+        for step in self.asked {
+            ways[*step].extend(&of_request);
         }
-        for (id, step) in plan.steps.iter() {
-            let StepOp::Call(call) = step.op else { continue };
-            let links = plan.inputs_of(step);
-            let inner: Vec<Way> = links.iter().map(|link| ways[link.step]).collect();
-            if ways[id] != Way::None || inner.iter().all(|way| *way == Way::None) {
-                continue;
-            }
-            let instance = &plan.instances[call];
-            ways[id] = if instance.has_scopes() {
-                deciding.push(id);
-                Way::of(above[id])
-            } else if let (Kernel::Choose, Some(selector)) = (&instance.kernel, links.first()) {
-                deciding.push(selector.step);
-                choice(above, *selector, &inner)
-            } else {
-                joined(inner)
+        for node in nodes_of(depends) {
+            let of_node = match readers[node] {
+                Some(_) => Ways { known: vec![labels[node]], is_unknown: false },
+                None => of_request.clone(),
             };
+            self.reads.steps_of(node).for_each(|step| ways[step].extend(&of_node));
         }
-        (ways, deciding)
+        // A step comes after all steps that it reads from.
+        for (id, step) in plan.steps.iter().rev() {
+            let of_step = std::mem::take(&mut ways[id]).shortened();
+            if !of_step.is_empty() {
+                for (input, link) in plan.inputs_of(step).iter().enumerate() {
+                    match self.decides(id, input) {
+                        Some(source) => {
+                            let decided = above[source.step].map(|above| key_of(source, above));
+                            ways[link.step].extend(&of_step.through(decided, input));
+                        }
+                        None => ways[link.step].extend(&of_step),
+                    }
+                }
+            }
+            ways[id] = of_step;
+        }
+        ways
     }
-}
 
-/// The way through a choice: which arm leads where counts.
-fn choice(above: &Above, selector: StepSource, inner: &[Way]) -> Way {
-    let mut hash = KeyHasher::new("choice");
-    if !add_source(above, selector, &mut hash) {
-        return Way::Unknown;
-    }
-    for way in inner {
-        match way {
-            Way::None => hash.text("none"),
-            Way::Known(key) => hash.add(*key),
-            Way::Unknown => return Way::Unknown,
+    /// Adds what the request gives for a feature that an instance reads; `false` if it is not the same
+    /// next time.
+    fn add_given(&self, instance: &Instance, hash: &mut KeyHasher) -> bool {
+        match &instance.kernel {
+            Kernel::Read { feature: Feature::RealTime, .. } => false,
+            Kernel::Read { feature, .. } => {
+                match self.request.of_feature(feature).map(key_of_given) {
+                    Some(Some(key)) => {
+                        hash.add(key);
+                        true
+                    }
+                    Some(None) => false,
+                    None => {
+                        // The time of a tick depends on the rate.
+                        let is_time = *feature == Feature::Time;
+                        hash.number(if is_time { self.plan.fps.to_bits() } else { 0 });
+                        true
+                    }
+                }
+            }
+            Kernel::Form(_)
+            | Kernel::Function(_)
+            | Kernel::Pass
+            | Kernel::Choose
+            | Kernel::ReadState(_) => true,
         }
     }
-    Way::Known(hash.key())
 }
 
-/// The way through a call that evaluates all of its inputs.
-fn joined(mut inner: Vec<Way>) -> Way {
-    inner.retain(|way| *way != Way::None);
-    if inner.contains(&Way::Unknown) {
-        return Way::Unknown;
-    }
-    if let [only] = inner[..] {
-        return only;
-    }
-    let mut hash = KeyHasher::new("ways");
-    add_ways(&mut inner, &mut hash);
-    Way::Known(hash.key())
+/// The nodes in a set.
+fn nodes_of(depends: &[bool]) -> impl Iterator<Item = usize> {
+    (0..depends.len()).filter(|node| depends[*node])
 }
 
-/// Adds known ways, each once, in an order that does not depend on the document.
-fn add_ways(ways: &mut Vec<Way>, hash: &mut KeyHasher) {
-    let known = |way: &Way| match way {
-        Way::Known(key) => Some(*key),
-        Way::None | Way::Unknown => None,
-    };
-    ways.sort_unstable_by_key(known);
-    ways.dedup();
-    ways.iter().filter_map(known).for_each(|key| hash.add(key));
+/// The key of a result of a step, given that of everything above the step.
+fn key_of(source: StepSource, above: Key) -> Key {
+    let mut hash = KeyHasher::new("result");
+    hash.number(source.output.into());
+    hash.add(above);
+    hash.key()
 }
 
 /// Adds everything above a result; `false` if it is not the same next time.
 fn add_source(above: &Above, source: StepSource, hash: &mut KeyHasher) -> bool {
     hash.number(source.output.into());
     above[source.step].inspect(|key| hash.add(*key)).is_some()
-}
-
-/// Adds the value that the request gives for a feature that an instance reads; `false` if it is not
-/// the same next time.
-fn add_given(instance: &Instance, request: &Request, hash: &mut KeyHasher) -> bool {
-    match &instance.kernel {
-        Kernel::Read { feature: Feature::RealTime, .. } => false,
-        Kernel::Read { feature, .. } => match request.of_feature(feature).map(key_of_given) {
-            Some(Some(key)) => {
-                hash.add(key);
-                true
-            }
-            Some(None) => false,
-            None => true,
-        },
-        Kernel::Form(_)
-        | Kernel::Function(_)
-        | Kernel::Pass
-        | Kernel::Choose
-        | Kernel::ReadState(_) => true,
-    }
 }

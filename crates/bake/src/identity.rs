@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use millstream_base::id::Id;
+use millstream_base::Need;
+use millstream_base::id::{Id, SideTable};
 use millstream_ir::ZoneBody;
-use millstream_ir::plan::{StepOp, StepSource};
+use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_node::settings::SettingValue;
 use millstream_node::{Instance, Kernel};
 
@@ -48,7 +49,11 @@ pub(crate) fn identity(instance: &Instance) -> Key {
         }
         Kernel::Pass => hash.text("pass"),
         Kernel::Choose => hash.text("choose"),
-        Kernel::ReadState(needs) => hash.text(&format!("{needs:?}")),
+        Kernel::ReadState(needs) => {
+            let mut needs: Vec<&Need> = needs.iter().collect();
+            needs.sort_unstable();
+            hash.text(&format!("{needs:?}"));
+        }
     }
     hash.key()
 }
@@ -62,11 +67,14 @@ fn body(body: &ZoneBody) -> Option<Key> {
     for input in plan.inputs.as_slice() {
         hash.text(input.ty.name());
     }
-    let read = |source: &StepSource, hash: &mut KeyHasher| {
-        hash.number(source.step.index() as u64);
+    // Each step stands for everything above it, so the order of steps does not matter.
+    let mut above = SideTable::for_arena(&plan.steps, Key([0; 16]));
+    let read = |above: &SideTable<StepId, Key>, source: &StepSource, hash: &mut KeyHasher| {
+        hash.add(above[source.step]);
         hash.number(source.output.into());
     };
-    for (_, step) in plan.steps.iter() {
+    for (id, step) in plan.steps.iter() {
+        let mut hash = KeyHasher::new("step");
         match step.op {
             StepOp::Call(call) => hash.add(identity(&plan.instances[call])),
             StepOp::Const(constant) => {
@@ -76,10 +84,10 @@ fn body(body: &ZoneBody) -> Option<Key> {
             }
             StepOp::Input(input) => hash.number(input.index() as u64),
         }
-        plan.inputs_of(step).iter().for_each(|link| read(link, &mut hash));
-        hash.text("step");
+        plan.inputs_of(step).iter().for_each(|link| read(&above, link, &mut hash));
+        above[id] = hash.key();
     }
-    plan.outputs.iter().for_each(|output| read(&output.source, &mut hash));
+    plan.outputs.iter().for_each(|output| read(&above, &output.source, &mut hash));
     Some(hash.key())
 }
 

@@ -210,7 +210,8 @@ impl<'a> Keys<'a> {
                 break;
             }
         }
-        if known.len() > MAX_COMBINATIONS || plan.has_states() {
+        let reads_state = (0..self.reads.nodes.len()).any(|node| self.reads.is_read(node));
+        if known.len() > MAX_COMBINATIONS || reads_state {
             // State depends on all previous frames, so distinguishing combinations would hardly
             // help.
             self.combinations = vec![Arms::default()];
@@ -476,8 +477,8 @@ impl<'a> Keys<'a> {
 
     /// The keys of the state of nodes of which some are inside scopes.
     fn chain_inside(&self, depends: &[bool]) -> Option<Chain> {
-        let Self { plan, request, tracer, reads, .. } = self;
-        let (cone, labels) = Cones { plan, request, tracer, reads }.key(depends, &self.asked)?;
+        let Self { plan, request, tracer, reads, asked, .. } = self;
+        let (cone, labels) = Cones { plan, request, tracer, reads, asked }.key(depends)?;
         let mut before = self.base;
         let chain = self.frames.iter().map(|frame| {
             let mut hash = KeyHasher::new("tick");

@@ -43,8 +43,11 @@ mod cuts;
 mod stored;
 mod unsettled;
 
+mod requested;
+
 mod bake;
 
 pub use bake::{Bake, BakeError, Fate, Part};
 pub use cache::{Cache, CacheProblem, CacheStatus};
 pub use key::Key;
+pub use requested::for_outputs;

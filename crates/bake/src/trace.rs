@@ -288,7 +288,10 @@ impl<'a> Tracer<'a> {
             }
         }
         if affected.is_empty() {
-            for bit in open.bits() {
+            // Bits are numbered in the order of the document.
+            let mut bits: Vec<u32> = open.bits().collect();
+            bits.sort_unstable_by_key(|bit| plan.needs.need(*bit));
+            for bit in bits {
                 self.of_request(bit, &mut hash, tracing);
             }
             open = FeatureSet::NONE;

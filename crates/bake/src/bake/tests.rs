@@ -18,6 +18,7 @@ use proptest::test_runner::TestRunner;
 use super::{Bake, BakeError, Each, Fate, IsWanted, Part};
 use crate::cache::Cache;
 
+mod meaning;
 mod simulations;
 
 /// The number of runs of nodes, by their label.

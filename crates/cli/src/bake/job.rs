@@ -2,6 +2,7 @@
 
 use millstream::values::{Image, Type};
 use millstream::{Engine, Limits, LogDetail, Program, Request};
+use millstream_bake::for_outputs;
 
 use super::saves::{Saves, Shown, usual_names};
 use super::views::Place;
@@ -61,6 +62,7 @@ pub(super) fn job(
     if saves.has_tables() {
         refuse_hidden_images(&program, &outputs, picture.as_deref())?;
     }
+    let program = for_outputs(engine, program, &outputs);
     let is_asked = |name: &str| outputs.iter().any(|it| it == name);
     let asked = program.outputs().iter().filter(|output| is_asked(&output.name));
     let types: Vec<(&str, Type)> = asked.map(|output| (&*output.name, output.ty)).collect();

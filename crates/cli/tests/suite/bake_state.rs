@@ -299,3 +299,32 @@ fn state_that_decides_where_other_state_is_called_is_part_of_its_key() {
         assert_eq!(found.get(name), Some(bytes), "{name}");
     }
 }
+
+#[test]
+fn how_a_document_is_written_does_not_bake_state_in_scopes_again() {
+    let (time, tick) = ("t = context.time()\n", "g = convert.to_f32(context.tick())\n");
+    let next = "s = state.feedback(s + convert.to_f32(t) + g + context.index(), initial: 0, \
+                type = \"f32\")\n";
+    let sum = "output o: f32 = list.sum(list.generate(s, count: 3))\n";
+    let grouped = format!("group p() -> s: f32 {{\n{next}{tick}{time}}}\n");
+    let of_group = format!("p = p()\n{}", sum.replace("(s,", "(p.s,"));
+    let own = "output o: f32 = s\n";
+    let in_scope = "output p: list<f32> = list.generate(s, count: 5)\n";
+    let failing = "output p: f32 = list.get(list.range(0, 1, count: 3), index: 9)\n";
+    let [a, b] = ["bake-written", "bake-written-2"].map(folder);
+    for (folder, text, expected) in [
+        (&a, [time, tick, next, sum].concat(), (10, 0)),
+        (&a, [sum, next, tick, time].concat(), (0, 10)),
+        (&a, [&grouped, &*of_group].concat(), (0, 10)),
+        (&a, [time, tick, next, sum, failing].concat(), (0, 10)),
+        (&b, [time, tick, next, own].concat(), (10, 0)),
+        (&b, [in_scope, time, tick, next, own].concat(), (0, 10)),
+        (&b, ["fps 25\n", time, tick, next, own].concat(), (10, 0)),
+        (&a, ["fps 25\n", time, tick, next, sum].concat(), (10, 0)),
+    ] {
+        let graph = file("bake-written.mill", &text);
+        let args = [&*graph, "--frames", "0..9", "--count", "3", "--out", "o"];
+        let counted = counts(&[&args[..], &["--save", "x.####.json"]].concat(), folder);
+        assert_eq!(counted, expected, "{text}");
+    }
+}

@@ -327,7 +327,9 @@ fn captured(graph: &mut Graph, group: &str, zone: Zone) -> Result<Vec<Need>, Dia
     for output in &graph.outputs {
         all = all.union(needs.of[output.source.node]);
     }
-    let needs: Vec<Need> = needs.flow.table.of(all).cloned().collect();
+    let mut needs: Vec<Need> = needs.flow.table.of(all).cloned().collect();
+    // The table has the order of the document, which must not matter to the node.
+    needs.sort_unstable();
     let is_number =
         |need: &Need| need.feature == counted && need.level == 0 && need.aspect == Aspect::Value;
     let has_scopes =

@@ -2,6 +2,7 @@
 
 use millstream_base::Feature;
 use millstream_base::feature::Aspect;
+use millstream_base::id::SideTable;
 
 use super::{Frames, Given, Request, RequestAxis};
 use crate::element_states::Tables;
@@ -33,6 +34,14 @@ impl Request {
     pub fn steps_in(&self, plan: &Plan) -> Vec<StepId> {
         let outputs = self.outputs_in(plan).into_iter();
         outputs.map(|output| plan.outputs[output].source.step).collect()
+    }
+
+    /// The steps that the requested outputs of a plan may need, directly or through state.
+    pub fn needed_steps(&self, plan: &Plan) -> SideTable<StepId, bool> {
+        let reads = StateReads::new(plan, &self.required_in(plan));
+        let nodes = (0..reads.nodes.len()).filter(|node| reads.is_read(*node));
+        let steps = nodes.flat_map(|node| reads.steps_of(node));
+        plan.steps_upstream_of(steps.chain(self.steps_in(plan)))
     }
 
     /// Also requests these outputs.
