@@ -1,8 +1,9 @@
 //! The cache: results by key, in a directory.
 //!
 //! Results are stored in *packs*, files to which one process appends entries: a header with key,
-//! length and checksum, then the bytes. Nothing is changed in place, so a killed process leaves at
-//! most one unfinished entry at the end of a pack, which is ignored. A process writes to its own
+//! length and checksum, then the bytes. Entries are not changed in place, so a killed process leaves
+//! at most one unfinished entry at the end of a pack. Whoever finds it, or bytes that are not an
+//! entry, tells so and cuts the pack off there, so it is told once. A process writes to its own
 //! packs, on which it holds a lock, and reads those of all processes; so any number of processes
 //! may use a cache at once. If the cache exceeds its limit, the least recently used packs are
 //! removed.
@@ -42,14 +43,18 @@ pub enum CacheProblem {
     Unreadable(PathBuf, String),
     /// Nothing more can be stored.
     Unwritable(PathBuf, String),
+    /// A file cannot be removed.
+    Unremovable(PathBuf, String),
     /// The file system is full.
     Full(PathBuf),
     /// A result of this many bytes is larger than the limit of the cache allows.
     TooSmall(PathBuf, u64),
     /// A pack contains bytes that are not entries.
     Damaged(PathBuf, u64),
-    /// The bytes of an entry have changed.
-    Wrong(PathBuf, Key),
+    /// A pack ends within an entry.
+    Cut(PathBuf),
+    /// The bytes of entries in a pack have changed.
+    Wrong(PathBuf),
 }
 
 impl fmt::Display for CacheProblem {
@@ -78,6 +83,9 @@ impl fmt::Display for CacheProblem {
             Self::Unwritable(path, why) => {
                 write!(f, "nothing more is stored in the cache `{}`: {why}", path.display())
             }
+            Self::Unremovable(path, why) => {
+                write!(f, "`{}` cannot be removed: {why}", path.display())
+            }
             Self::Full(path) => write!(
                 f,
                 "nothing more is stored in the cache `{}`: the file system is full",
@@ -93,9 +101,12 @@ impl fmt::Display for CacheProblem {
                 "`{}` is damaged at byte {at}; the results after it are computed again",
                 path.display()
             ),
-            Self::Wrong(path, key) => write!(
+            Self::Cut(path) => {
+                write!(f, "`{}` ends within a result, which is computed again", path.display())
+            }
+            Self::Wrong(path) => write!(
                 f,
-                "`{}`: the bytes of entry {key} have changed; the result is computed again",
+                "`{}` is damaged; the results that have changed are computed again",
                 path.display()
             ),
         }
@@ -114,8 +125,12 @@ impl CacheProblem {
             Self::Unwritable(..) => {
                 "finished frames are kept; name a writable directory with --cache DIR"
             }
+            Self::Unremovable(..) => {
+                "make the directory of the cache writable, or remove it by hand"
+            }
             Self::Full(_) => "finished frames are kept; free some space, or lower --cache-size",
             Self::TooSmall(..) => "a result may take half of --cache-size; raise it",
+            Self::Cut(_) => "a bake that was killed leaves such a file; otherwise check the disk",
             Self::Damaged(..) | Self::Wrong(..) => {
                 "if this happens again, check the disk; `bake --clean` empties the cache"
             }
@@ -223,9 +238,10 @@ impl Cache {
                 Some(bytes[pack::CHECK..].to_vec())
             }
             Ok(_) | Err(_) => {
-                let path = pack.path().to_owned();
                 self.index.remove(&key);
-                self.problems.push(CacheProblem::Wrong(path, key));
+                if !std::mem::replace(&mut pack.is_told, true) {
+                    self.problems.push(CacheProblem::Wrong(pack.path().to_owned()));
+                }
                 None
             }
         }
@@ -313,6 +329,11 @@ impl Cache {
                     Found::Damage { at } => {
                         let path = pack.path().to_owned();
                         self.problems.push(CacheProblem::Damaged(path, at));
+                        pack.cut_off(at);
+                    }
+                    Found::Cut { at } => {
+                        self.problems.push(CacheProblem::Cut(pack.path().to_owned()));
+                        pack.cut_off(at);
                     }
                 }
             }
@@ -336,7 +357,7 @@ impl Cache {
                 break;
             }
             let is_open = self.open.as_ref().is_some_and(|open| open.path() == path);
-            if is_open || !pack::remove(&path) {
+            if is_open || !pack::remove(&path).unwrap_or(false) {
                 continue;
             }
             total -= length;
@@ -375,7 +396,8 @@ impl Cache {
     /// writing. Returns how many bytes were removed, and how many packs remain.
     ///
     /// # Errors
-    /// If it is not a cache, or cannot be listed.
+    /// If it is not a cache, cannot be listed, or contains a file that cannot be removed. The others
+    /// are removed.
     pub fn clean(folder: &Path) -> Result<(u64, usize), CacheProblem> {
         match check_tag(folder) {
             Ok(()) | Err(CacheProblem::Version(..)) => {}
@@ -383,19 +405,24 @@ impl Cache {
         }
         let unreadable =
             |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
-        let (mut bytes, mut stay) = (0, 0);
+        let (mut bytes, mut stay, mut problem) = (0, 0, None);
+        let kept = |path: &Path, error: io::Error| {
+            CacheProblem::Unremovable(path.to_owned(), error.to_string())
+        };
         for path in pack::paths(folder).map_err(unreadable)? {
             let length = path.metadata().map_or(0, |data| data.len());
-            if pack::remove(&path) {
-                bytes += length;
-            } else {
-                stay += 1;
+            match pack::remove(&path) {
+                Ok(true) => bytes += length,
+                Ok(false) => stay += 1,
+                Err(error) => problem = problem.or_else(|| Some(kept(&path, error))),
             }
         }
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
         if stay == 0 {
-            let removed = std::fs::remove_file(folder.join(TAG));
-            removed
-                .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))?;
+            let tag = folder.join(TAG);
+            std::fs::remove_file(&tag).map_err(|error| kept(&tag, error))?;
             // It may contain other files.
             let _ = std::fs::remove_dir(folder);
         }

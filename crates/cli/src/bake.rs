@@ -243,7 +243,7 @@ fn bake_of<'j>(args: &Args, job: &'j Job) -> Result<Bake<'j>, EvalError> {
     Bake::new(job.program.plan(), job.request.clone(), args.frames())
 }
 
-/// Creates a directory, and refuses to overwrite the sources.
+/// Creates a directory, and refuses one that is not writable, or to overwrite the sources.
 fn ready_folder(args: &Args, folder: &Path, saves: &Saves) -> Result<(), Stop> {
     std::fs::create_dir_all(folder).map_err(|error| {
         let text = format!("cannot create the directory `{}`: {error}", folder.display());
@@ -252,7 +252,7 @@ fn ready_folder(args: &Args, folder: &Path, saves: &Saves) -> Result<(), Stop> {
     for name in saves.fixed_names() {
         refuse_source(&folder.join(name), &args.sources())?;
     }
-    Ok(())
+    Manifest::check(folder)
 }
 
 /// The outcome of a call.

@@ -30,6 +30,8 @@ pub(super) struct Pack {
     scanned: u64,
     is_touched: bool,
     is_damaged: bool,
+    /// Whether it was told that an entry has changed.
+    pub(super) is_told: bool,
 }
 
 /// A result of scanning a pack.
@@ -38,6 +40,8 @@ pub(super) enum Found {
     Entry { key: Key, at: u64, length: u64 },
     /// Bytes that are not an entry.
     Damage { at: u64 },
+    /// An entry that nobody completes any more.
+    Cut { at: u64 },
 }
 
 /// The packs in a directory.
@@ -54,8 +58,18 @@ pub(super) fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Removes a pack unless a process is writing it; returns whether it is gone.
-pub(super) fn remove(path: &Path) -> bool {
-    !is_in_use(path) && std::fs::remove_file(path).is_ok()
+///
+/// # Errors
+/// If it cannot be removed.
+pub(super) fn remove(path: &Path) -> io::Result<bool> {
+    if is_in_use(path) {
+        return Ok(false);
+    }
+    match std::fs::remove_file(path) {
+        // Another process removed it.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(true),
+    }
 }
 
 /// Whether a process is writing a pack.
@@ -99,13 +113,15 @@ impl Pack {
     /// A pack; `None` if it cannot be opened.
     pub(super) fn open(path: PathBuf) -> Option<Self> {
         let file = File::open(&path).ok()?;
-        Some(Self { path, file, scanned: 0, is_touched: false, is_damaged: false })
+        let (is_touched, is_damaged, is_told) = (false, false, false);
+        Some(Self { path, file, scanned: 0, is_touched, is_damaged, is_told })
     }
 
     /// The pack that this process writes.
     pub(super) fn of(open: &OpenPack) -> io::Result<Self> {
         let (path, file) = (open.path.clone(), File::open(&open.path)?);
-        Ok(Self { path, file, scanned: 0, is_touched: true, is_damaged: false })
+        let (is_touched, is_damaged, is_told) = (true, false, false);
+        Ok(Self { path, file, scanned: 0, is_touched, is_damaged, is_told })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -125,7 +141,7 @@ impl Pack {
         self.scanned = length;
     }
 
-    /// The entries added since the last call. An entry whose bytes are not complete yet is left for
+    /// The entries added since the last call. An entry that a process may still be writing is left for
     /// the next call.
     pub(super) fn scan(&mut self) -> Vec<Found> {
         let mut found = Vec::new();
@@ -155,7 +171,27 @@ impl Pack {
             found.push(Found::Entry { key, at, length });
             self.scanned = next;
         }
+        if !self.is_damaged && self.scanned < end && self.is_abandoned(end) {
+            self.is_damaged = true;
+            found.push(Found::Cut { at: self.scanned });
+        }
         found
+    }
+
+    /// Whether no process writes the pack, and its size is still this one.
+    fn is_abandoned(&self, end: u64) -> bool {
+        let file = File::open(&self.path);
+        file.is_ok_and(|file| file.try_lock_shared().is_ok()) && self.bytes() == end
+    }
+
+    /// Removes what follows a position, so that it is not found again, unless a process is writing.
+    pub(super) fn cut_off(&self, at: u64) {
+        // Where nothing can be written, it is found again.
+        let file = OpenOptions::new().write(true).open(&self.path);
+        let _ = file.and_then(|file| match file.try_lock() {
+            Ok(()) => file.set_len(at),
+            Err(_) => Ok(()),
+        });
     }
 
     /// The checksum and the bytes of an entry.

@@ -52,7 +52,7 @@ fn entries_are_found_again_by_this_and_other_processes() {
 }
 
 #[test]
-fn a_truncated_entry_is_ignored_and_harms_no_other() {
+fn a_truncated_entry_is_told_once_and_harms_no_other() {
     let folder = Folder::new("cut");
     let mut cache = Cache::open(&folder.0, MIB);
     assert!(cache.put(key(1), b"whole") && cache.put(key(2), &[7; 100]));
@@ -65,9 +65,12 @@ fn a_truncated_entry_is_ignored_and_harms_no_other() {
         let is_there = n >= whole.len() - 100 - 48;
         assert_eq!(cache.get(key(1)).is_some(), is_there, "{n} bytes");
         assert_eq!(cache.get(key(2)), None, "{n} bytes");
-        assert_eq!(cache.take_problems(), [], "{n} bytes");
+        let is_cut = n != 0 && n != whole.len() - 100 - 48;
+        let told = is_cut.then(|| CacheProblem::Cut(pack.clone()));
+        assert_eq!(cache.take_problems(), Vec::from_iter(told), "{n} bytes");
         assert!(cache.put(key(2), b"again"));
         drop(cache);
+        assert_eq!(Cache::open(&folder.0, MIB).take_problems(), [], "{n} bytes");
         std::fs::remove_file(&folder.packs()[1]).expect("it is the new one");
     }
 }
@@ -167,4 +170,49 @@ fn a_result_that_is_too_large_is_told_once() {
     let told: Vec<String> = cache.take_problems().iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("a result of 51 bytes does not fit in the cache"), "{told:?}");
+}
+
+#[test]
+fn damage_is_told_once_for_each_file() {
+    let folder = Folder::new("told-once");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!((0..4).all(|n| cache.put(key(n), &[n as u8; 50])));
+    drop(cache);
+    let pack = folder.packs()[0].clone();
+    let whole = std::fs::read(&pack).expect("it can be read");
+    // The bytes of all entries, but no header.
+    let mut wrong = whole.clone();
+    let size = whole.len() / 4;
+    (0..4).for_each(|n| wrong[n * size + size - 1] ^= 1);
+    std::fs::write(&pack, wrong).expect("it can be written");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!((0..4).all(|n| cache.get(key(n)).is_none()));
+    assert_eq!(cache.take_problems(), [CacheProblem::Wrong(pack.clone())]);
+    assert!((0..4).all(|n| cache.put(key(n), &[n as u8; 50])));
+    drop(cache);
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!((0..4).all(|n| cache.get(key(n)).is_some()));
+    assert_eq!(cache.take_problems(), []);
+    drop(cache);
+    // The header of the third entry.
+    let mut wrong = whole;
+    wrong[2 * size] ^= 1;
+    std::fs::write(&pack, wrong).expect("it can be written");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert_eq!(cache.take_problems(), [CacheProblem::Damaged(pack, 2 * size as u64)]);
+    assert_eq!(Cache::open(&folder.0, MIB).take_problems(), []);
+}
+
+#[test]
+fn a_file_that_cannot_be_removed_is_told() {
+    let folder = Folder::new("unremovable");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(cache.put(key(1), b"x"));
+    drop(cache);
+    // A directory in place of a pack cannot be removed as a file, whoever runs the test.
+    let wrong = folder.0.join("0-wrong.pack");
+    std::fs::create_dir(&wrong).expect("it can be made");
+    let told = Cache::clean(&folder.0).expect_err("a file remains");
+    assert!(matches!(&told, CacheProblem::Unremovable(path, _) if *path == wrong), "{told:?}");
+    assert_eq!(folder.packs(), [wrong], "the others are gone");
 }

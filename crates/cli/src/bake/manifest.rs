@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -148,6 +148,11 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(Exit::Failed, text, Some(HELP.into()))
 }
 
+fn opened(path: &Path) -> Result<File, Stop> {
+    let file = OpenOptions::new().create(true).append(true).read(true).open(path);
+    file.map_err(|error| unwritable(path, &error))
+}
+
 fn if_one(one: &'static str, many: &'static str, is_one: bool) -> &'static str {
     if is_one { one } else { many }
 }
@@ -164,6 +169,13 @@ fn lines(path: &Path) -> Result<Vec<Json>, Stop> {
     };
     let lines = text.split(|byte| *byte == b'\n');
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// Whether the last line of a file was cut off.
+fn is_cut_off(file: &mut File) -> bool {
+    let mut last = [0];
+    let is_read = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last));
+    is_read.is_ok() && last != *b"\n"
 }
 
 /// Reads the records of a manifest.
@@ -202,6 +214,11 @@ pub(super) fn count(folder: &Path) -> Result<(u64, u64), Stop> {
 }
 
 impl Manifest {
+    /// Refuses a directory in which no manifest can be written.
+    pub(super) fn check(folder: &Path) -> Result<(), Stop> {
+        opened(&folder.join(LOCK)).and_then(|_| opened(&folder.join(NAME))).map(drop)
+    }
+
     /// Opens the manifest of a directory.
     pub(super) fn open(
         folder: &Path,
@@ -209,22 +226,18 @@ impl Manifest {
         description: String,
     ) -> Result<Self, Stop> {
         let (path, lock) = (folder.join(NAME), folder.join(LOCK));
-        let open = |path: &Path| {
-            let file = OpenOptions::new().create(true).append(true).read(true).open(path);
-            file.map_err(|error| unwritable(path, &error))
-        };
-        let lock = open(&lock)?;
+        let lock = opened(&lock)?;
         // On systems without file locks the file is never rewritten, only appended to.
         let _ = lock.lock_shared();
         let known = read(&path)?;
-        let mut file = open(&path)?;
+        let mut file = opened(&path)?;
         let Header { document, fps, view } = header;
         let mut header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
         if let Some(view) = view {
             header["view"] = (*view).into();
         }
-        // The leading newline ends a line that was cut off.
-        let line = format!("\n{header}\n");
+        let end = if is_cut_off(&mut file) { "\n" } else { "" };
+        let line = format!("{end}{header}\n");
         file.write_all(line.as_bytes()).map_err(|error| unwritable(&path, &error))?;
         let view = view.map(str::to_owned);
         Ok(Self { path, file, lock, description, header, view, known, done: Vec::new() })
@@ -306,5 +319,28 @@ impl Manifest {
             }
         }
         write_file(&self.path, text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bakes_that_are_stopped_leave_no_blank_lines() {
+        let folder = std::env::temp_dir().join(format!("millstream-{}-blank", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        let header = Header { document: "a.mill", fps: 24.0, view: None };
+        let open = || Manifest::open(&folder, &header, String::new()).unwrap_or_else(|_| panic!());
+        open();
+        let mut cut_off = open();
+        cut_off.file.write_all(b"{\"frame\":1,").expect("it can be written");
+        drop(cut_off);
+        open();
+        let text = std::fs::read_to_string(folder.join(NAME)).expect("it is there");
+        let lines: Vec<&str> = text.split('\n').collect();
+        assert_eq!(lines.len(), 5, "{text}");
+        assert!(lines[..4].iter().all(|line| line.starts_with('{')) && lines[4].is_empty(), "{text}");
+        std::fs::remove_dir_all(&folder).expect("it is there");
     }
 }

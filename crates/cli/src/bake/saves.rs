@@ -55,6 +55,8 @@ pub(super) struct Finished {
 struct Save {
     name: String,
     kind: Kind,
+    /// The number of frames without a file of their own, because there is no value for it.
+    n_left_out: usize,
 }
 
 enum Kind {
@@ -129,7 +131,7 @@ impl Save {
                 if is_many || is_mesh { Kind::Tables } else { Kind::Rows(FramesTable::default()) }
             }
         };
-        Ok(Self { name: name.to_owned(), kind })
+        Ok(Self { name: name.to_owned(), kind, n_left_out: 0 })
     }
 }
 
@@ -267,6 +269,7 @@ impl Saves {
                 save.leave_out()?;
                 if save.is_of_frame() {
                     self.outdated.remove(folder, &name)?;
+                    save.n_left_out += 1;
                 }
                 pushed.left_out.push(name);
                 continue;
@@ -277,6 +280,7 @@ impl Saves {
                 Err(misfit) => match &save.kind {
                     Kind::Pictures | Kind::Tables => {
                         self.outdated.remove(folder, &name)?;
+                        save.n_left_out += 1;
                         pushed.of_frame.push(misfit);
                     }
                     Kind::Animation { .. } | Kind::Rows(_) | Kind::GivenUp => {
@@ -296,12 +300,13 @@ impl Saves {
         let (names, misfits) = (Vec::new(), Vec::new());
         let mut finished = Finished { names, outdated: self.outdated, misfits };
         for save in self.all {
+            let has_frames = save.n_left_out < self.n_frames;
             let misfit = match save.kind.finish(&folder.join(&save.name)) {
-                Ok(true) => {
+                Ok(true) if has_frames => {
                     finished.names.push(save.name);
                     continue;
                 }
-                Ok(false) => None,
+                Ok(_) => None,
                 Err(misfit) if misfit.is_misfit() => Some(misfit),
                 Err(stop) => return Err(stop),
             };

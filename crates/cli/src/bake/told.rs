@@ -34,6 +34,20 @@ pub(super) struct Reports {
     pub(super) warnings: Vec<Json>,
 }
 
+/// The element that a place names, as [`Told::place`] wrote it.
+fn cell_of(place: &Json) -> Vec<(&'static str, usize)> {
+    let mut cell = Vec::new();
+    for axis in RequestAxis::ALL.iter().map(|axis| axis.name()).chain(["item"]) {
+        let positions = match &place[axis] {
+            Json::Array(all) => &all[..],
+            one => std::slice::from_ref(one),
+        };
+        let positions = positions.iter().filter_map(Json::as_u64);
+        cell.extend(positions.map(|position| (axis, position as usize)));
+    }
+    cell
+}
+
 impl<'t> Told<'t> {
     pub(super) fn new(view: Option<&'t str>) -> Self {
         Self { view, n_failed: 0, failures: Vec::new(), unsettled: Vec::new() }
@@ -51,7 +65,12 @@ impl<'t> Told<'t> {
     fn place(&self, frame: i64, cell: &[(&'static str, usize)]) -> Json {
         let mut place = manifest::place(frame, self.view);
         for (axis, i) in cell {
-            place[*axis] = (*i).into();
+            // Lists in lists have several axes of this name.
+            place[*axis] = match place[*axis].take() {
+                Json::Null => (*i).into(),
+                Json::Array(outer) => outer.into_iter().chain([(*i).into()]).collect(),
+                outer => json!([outer, i]),
+            };
         }
         place
     }
@@ -89,6 +108,10 @@ impl<'t> Told<'t> {
                 "help": failure.help.as_deref().map(in_flags),
                 "where": self.place(failure.replayed.unwrap_or(frame), &failure.cell),
             });
+            // The next state of a node may fail as an output of the same frame does.
+            if all.contains(&told) {
+                continue;
+            }
             let is_new = !self.failures.contains(&told);
             if is_new && failure.replayed.is_some() {
                 report_nodes(std::iter::once(failure), &Coordinates::default());
@@ -105,13 +128,11 @@ impl<'t> Told<'t> {
         {
             let text = |part: &str| told[part].as_str().unwrap_or_default();
             let place = &told["where"];
-            let cell = RequestAxis::ALL.iter().map(|axis| axis.name());
-            let cell = cell.filter_map(|axis| Some((axis, place[axis].as_u64()? as usize)));
             let failure = NodeFailure {
                 path: text("path").into(),
                 message: text("message").into(),
                 help: told["help"].as_str().map(str::to_owned),
-                cell: cell.collect(),
+                cell: cell_of(place),
                 replayed: place["frame"].as_i64(),
             };
             report_nodes(std::iter::once(&failure), &Coordinates::default());

@@ -410,3 +410,59 @@ fn files_of_an_earlier_bake_go_if_there_are_no_values_for_them() {
     // The frame is told, and not its place among those that are computed together.
     assert!(told.contains("error: x: index 5 is outside a list of 2\n"), "{told}");
 }
+
+#[test]
+fn frames_that_are_left_alone_tell_a_failure_with_its_element() {
+    let graph = file(
+        "bake-left-element.mill",
+        "t = convert.to_i32(context.tick())\nr = list.range(0, 1, count: 3)\n\
+         i = context.index() + context.index(level = 1)\n\
+         inner = list.sum(list.generate(list.get(r, index: t == 1 ? i + 1 : 0), count: 3))\n\
+         output sum: f32 = state.integrate(list.sum(list.generate(inner, count: 3)))\n",
+    );
+    let folder = folder("bake-left-element");
+    let shown = text(&folder);
+    let args = ["bake", &*graph, "--frames", "2..3", "-o", &shown, "--save", "x.####.json"];
+    let error = || {
+        let told = seen(&args);
+        told.lines().find(|line| line.contains("error: ")).map(str::to_owned).expect("it fails")
+    };
+    let first = error();
+    assert!(first.contains("at frame 1, which was replayed, item 0, item 2"), "{first}");
+    assert_eq!(error(), first);
+}
+
+#[test]
+fn a_failure_is_stated_once_in_a_line() {
+    let graph = file(
+        "bake-stated-once.mill",
+        "l = list.range(0, 1, count: 3)\n\
+         item = list.get(l, index: context.tick() > 2 ? 5 : 0)\n\
+         output item: f32 = item\noutput sum: f32 = state.integrate(item)\n",
+    );
+    let folder = folder("bake-stated-once");
+    for _ in 0..2 {
+        seen(&["bake", &graph, "--frames", "2..4", "-o", &text(&folder)]);
+        let frames = lines(&folder).into_iter().map(|line| {
+            let failures = line["failures"].as_array().cloned().unwrap_or_default();
+            failures.iter().map(|it| it["where"]["frame"].as_i64()).collect::<Vec<_>>()
+        });
+        let frames: Vec<Vec<Option<i64>>> = frames.collect();
+        assert_eq!(frames, [vec![], vec![Some(3)], vec![Some(4), Some(3)]]);
+    }
+}
+
+#[test]
+fn files_that_no_frame_has_values_for_are_not_told_as_saved() {
+    let graph = file(
+        "bake-none-saved.mill",
+        "l = list.range(0, 1, count: 3)\n\
+         output a: f32 = list.get(l, index: context.tick() > 2 ? 5 : 0)\n",
+    );
+    let folder = folder("bake-none-saved");
+    let bake = |frames: &str| report(&[&graph, "--frames", frames, "--save", "x.####.json"], &folder);
+    let saved = bake("1..5");
+    assert_eq!((&saved["files"], &saved["failed"]), (&json!(["x.####.json"]), &json!(3)), "{saved}");
+    let saved = bake("3..5");
+    assert_eq!((&saved["files"], &saved["failed"]), (&json!([]), &json!(3)), "{saved}");
+}
