@@ -18,7 +18,7 @@ use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_reads::{StateNode, StateReads};
 use millstream_node::{Class, Instance, Kernel};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::key::{Key, KeyHasher};
 use crate::trace::{Tracer, key_of_given};
@@ -41,6 +41,9 @@ pub(crate) struct Cones<'a> {
 
 /// The keys of all that is above each step, at any frame; `None` if it is not the same next time.
 type Above = SideTable<StepId, Option<Key>>;
+
+/// The labels of features with names.
+type Features = FxHashMap<Feature, Key>;
 
 /// The ways to a step, in ascending order.
 #[derive(Clone, Debug, Default)]
@@ -102,21 +105,50 @@ impl Cones<'_> {
     /// nodes that it depends on; the others have none that means anything.
     pub(crate) fn key(&self, depends: &[bool]) -> Option<(Key, Vec<Key>)> {
         let mut depends = depends.to_vec();
-        loop {
+        let deciding = loop {
             // State that decides where other state is called.
-            let more = self.reads.read_by(self.deciding(&depends));
+            let deciding = self.deciding(&depends);
+            let more = self.reads.read_by(deciding.iter().copied());
             if more.iter().zip(&depends).all(|(more, known)| *known || !more) {
-                break;
+                break deciding;
             }
             depends.iter_mut().zip(more).for_each(|(depends, more)| *depends |= more);
-        }
-        let labels = self.labels(&depends)?;
+        };
+        let labels = self.labels(&depends, &self.features(&depends, deciding))?;
         let mut all: Vec<Key> = nodes_of(&depends).map(|node| labels[node]).collect();
         all.sort_unstable();
         all.dedup();
         let mut hash = KeyHasher::new("cone");
         all.iter().for_each(|label| hash.add(*label));
         Some((hash.key(), labels))
+    }
+
+    /// The labels of the features with names that the state of these nodes depends on. A name is free
+    /// to choose, so it is left out where the type tells the feature from the others.
+    fn features(&self, depends: &[bool], deciding: Vec<StepId>) -> Features {
+        let plan = self.plan;
+        let next = nodes_of(depends).flat_map(|node| self.reads.steps_of(node));
+        let is_read = plan.steps_upstream_of(next.chain(deciding));
+        let mut all: Vec<&Feature> = Vec::new();
+        for (_, step) in plan.steps.iter().filter(|(id, _)| is_read[*id]) {
+            let StepOp::Call(call) = step.op else { continue };
+            for feature in &self.tracer.identity_of(call).named {
+                if !all.contains(&feature) {
+                    all.push(feature);
+                }
+            }
+        }
+        let is_alike = |a: &Feature, b: &Feature| {
+            a.ty() == b.ty() && std::mem::discriminant(a) == std::mem::discriminant(b)
+        };
+        let label = |feature: &&Feature| {
+            let mut hash = KeyHasher::new("feature");
+            if all.iter().filter(|other| is_alike(feature, other)).count() > 1 {
+                hash.text(feature.name());
+            }
+            ((*feature).clone(), hash.key())
+        };
+        all.iter().map(label).collect()
     }
 
     /// The steps that decide where the state of these nodes is called.
@@ -164,12 +196,12 @@ impl Cones<'_> {
     }
 
     /// The labels of these nodes; `None` if something about them may be different next time.
-    fn labels(&self, depends: &[bool]) -> Option<Vec<Key>> {
+    fn labels(&self, depends: &[bool], features: &Features) -> Option<Vec<Key>> {
         let mut labels = vec![KeyHasher::new("node").key(); depends.len()];
         let mut n_different = 1;
         let readers = self.readers(depends);
         for _ in 0..ROUNDS {
-            let above = self.above(&labels);
+            let above = self.above(&labels, features);
             let ways = self.ways(&above, (&labels, depends, &readers));
             let mut next = labels.clone();
             for node in nodes_of(depends) {
@@ -202,8 +234,8 @@ impl Cones<'_> {
         Some(hash.key())
     }
 
-    /// The keys of everything above each step, which contain these labels of nodes.
-    fn above(&self, labels: &[Key]) -> Above {
+    /// The keys of everything above each step, which contain these labels of nodes and of features.
+    fn above(&self, labels: &[Key], features: &Features) -> Above {
         let plan = self.plan;
         let mut above: Above = SideTable::for_arena(&plan.steps, None);
         // A step comes after all steps that it reads from.
@@ -215,7 +247,10 @@ impl Cones<'_> {
                     has_key &= self.tracer.add_leaf(id, &mut hash);
                 }
                 StepOp::Call(call) => {
-                    hash.add(self.tracer.identity_of(call));
+                    let identity = self.tracer.identity_of(call);
+                    hash.add(identity.key);
+                    let named = identity.named.iter().filter_map(|it| features.get(it));
+                    named.for_each(|label| hash.add(*label));
                     has_key &= self.add_given(&plan.instances[call], &mut hash);
                 }
             }

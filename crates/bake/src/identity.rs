@@ -2,32 +2,77 @@
 
 use std::fmt::Write as _;
 
-use millstream_base::Need;
+use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
+use millstream_base::{Feature, Need};
 use millstream_ir::ZoneBody;
-use millstream_ir::plan::{StepId, StepOp, StepSource};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_node::settings::SettingValue;
-use millstream_node::{Instance, Kernel};
+use millstream_node::{Instance, Kernel, ScopeRule};
 
 use crate::key::{Key, KeyHasher};
 
-/// The key of an instance: node type with version, settings, types, and changes of the context. For
-/// forms and repeats, the work itself is part of the key; for other functions, the version of the
-/// node type is.
-pub(crate) fn identity(instance: &Instance) -> Key {
-    let mut hash = KeyHasher::new("instance");
-    match ZoneBody::of(instance).and_then(body) {
-        Some(body) => hash.add(body),
-        // Its settings are names; the node whose state it reads has a label.
-        None if matches!(instance.kernel, Kernel::ReadState(_)) => hash.text(instance.name()),
-        None => {
-            hash.text(instance.name());
-            for (name, value) in instance.settings.iter() {
-                hash.text(name);
-                setting(value, &mut hash);
-            }
-        }
+/// The work of an instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// Node type with version, settings, types, and changes of the context. For forms and repeats, the
+    /// work itself is part of the key; for other functions, the version of the node type is.
+    pub(crate) key: Key,
+    /// The features with names, in the order in which the instance mentions them. The key has only
+    /// their positions and types, because names are free to choose.
+    pub(crate) named: Vec<Feature>,
+}
+
+impl Identity {
+    pub(crate) fn of(instance: &Instance) -> Self {
+        let mut named = Named::default();
+        let key = identity(instance, &mut named);
+        Self { key, named: named.0 }
     }
+}
+
+/// The features with names, in the order in which they are mentioned.
+#[derive(Clone, Default)]
+pub(crate) struct Named(Vec<Feature>);
+
+impl Named {
+    /// Adds a feature to a key, without its name.
+    pub(crate) fn add(&mut self, feature: &Feature, hash: &mut KeyHasher) {
+        let kind = match feature {
+            Feature::Vararg(..) => "vararg",
+            Feature::Custom(..) => "custom",
+            Feature::Time
+            | Feature::RealTime
+            | Feature::Tick
+            | Feature::Footprint
+            | Feature::Index
+            | Feature::Position
+            | Feature::Iteration => return hash.text(feature.name()),
+        };
+        hash.text(kind);
+        hash.text(feature.ty().name());
+        let at = self.at(feature).unwrap_or_else(|| {
+            self.0.push(feature.clone());
+            self.0.len() - 1
+        });
+        hash.number(at as u64);
+    }
+
+    /// The position of a feature that was mentioned.
+    pub(crate) fn at(&self, feature: &Feature) -> Option<usize> {
+        self.0.iter().position(|known| known == feature)
+    }
+
+    /// Adds a need to a key, without the name of its feature.
+    pub(crate) fn add_need(&mut self, need: &Need, hash: &mut KeyHasher) {
+        self.add(&need.feature, hash);
+        hash.number(need.level.into());
+        hash.number((need.aspect == Aspect::Extent).into());
+    }
+}
+
+fn identity(instance: &Instance, named: &mut Named) -> Key {
+    let mut hash = KeyHasher::new("instance");
     hash.number(instance.def.version.into());
     for ty in &instance.generics {
         hash.text(ty.name());
@@ -35,8 +80,8 @@ pub(crate) fn identity(instance: &Instance) -> Key {
     for input in &instance.inputs {
         hash.number(input.socket.into());
         hash.text(input.ty.name());
-        // A rule is a feature, positions of inputs, and perhaps a form.
-        hash.text(&format!("{:?}", input.scope));
+        hash.number(input.scope.len() as u64);
+        input.scope.iter().for_each(|rule| scope(rule, named, &mut hash));
     }
     for output in &instance.outputs {
         hash.text(output.ty.name());
@@ -45,38 +90,100 @@ pub(crate) fn identity(instance: &Instance) -> Key {
         Kernel::Form(form) => hash.text(&form.to_string()),
         Kernel::Function(_) => hash.text("function"),
         Kernel::Read { feature, level, aspect } => {
-            hash.text(&format!("{feature:?} {level} {aspect:?}"));
+            let need = Need { feature: feature.clone(), level: *level, aspect: *aspect };
+            named.add_need(&need, &mut hash);
         }
         Kernel::Pass => hash.text("pass"),
         Kernel::Choose => hash.text("choose"),
-        Kernel::ReadState(needs) => {
-            let mut needs: Vec<&Need> = needs.iter().collect();
-            needs.sort_unstable();
-            hash.text(&format!("{needs:?}"));
+        Kernel::ReadState(needs) => read_state(needs, &mut hash),
+    }
+    match ZoneBody::of(instance).and_then(|zone| body(zone, named)) {
+        Some(body) => hash.add(body),
+        // Its settings are names; the node whose state it reads has a label.
+        None if matches!(instance.kernel, Kernel::ReadState(_)) => hash.text(instance.name()),
+        None => {
+            hash.text(instance.name());
+            for (name, value) in instance.settings.iter() {
+                hash.text(name);
+                match feature_named(value, named).filter(|_| name == "name") {
+                    Some(at) => {
+                        hash.text("named");
+                        hash.number(at as u64);
+                    }
+                    None => setting(value, &mut hash),
+                }
+            }
         }
     }
     hash.key()
 }
 
+/// The position of the feature that a setting names.
+fn feature_named(value: &SettingValue, named: &Named) -> Option<usize> {
+    let SettingValue::Text(text) = value else { return None };
+    named.0.iter().position(|feature| **text == *feature.name())
+}
+
+/// Adds the needs of a reader of state: in an order of their own, and of features with names only the
+/// types, because the steps above the next state mention them.
+fn read_state(needs: &[Need], hash: &mut KeyHasher) {
+    let key = |need: &Need| {
+        let mut hash = KeyHasher::new("need");
+        Named::default().add_need(need, &mut hash);
+        hash.key()
+    };
+    let mut needs: Vec<Key> = needs.iter().map(key).collect();
+    needs.sort_unstable();
+    hash.number(needs.len() as u64);
+    needs.into_iter().for_each(|need| hash.add(need));
+}
+
+/// Adds a change of the context: a feature, positions of inputs, and perhaps a form.
+fn scope(rule: &ScopeRule, named: &mut Named, hash: &mut KeyHasher) {
+    named.add(rule.feature(), hash);
+    match rule {
+        ScopeRule::Inject { value, .. } => {
+            hash.text("inject");
+            hash.number((*value).into());
+        }
+        ScopeRule::Each { count, .. } => {
+            hash.text("each");
+            hash.number((*count).into());
+        }
+        ScopeRule::Modify { form, args, .. } => {
+            hash.text("modify");
+            hash.text(&form.to_string());
+            hash.text(&format!("{args:?}"));
+        }
+        ScopeRule::Along { level, .. } => {
+            hash.text("along");
+            hash.number((*level).into());
+        }
+    }
+}
+
 /// The key of the body of a zone, without the names of its nodes and sockets; `None` if a constant in
 /// it has no encoding.
-fn body(body: &ZoneBody) -> Option<Key> {
+fn body(body: &ZoneBody, named: &mut Named) -> Option<Key> {
     let ZoneBody { plan, captures, n_inputs, n_outer, course, told, .. } = body;
     let mut hash = KeyHasher::new("zone");
-    hash.text(&format!("{course:?} {captures:?} {told:?} {n_inputs} {n_outer}"));
+    hash.text(&format!("{course:?} {told:?} {n_inputs} {n_outer}"));
+    hash.number(captures.len() as u64);
+    captures.iter().for_each(|need| named.add_need(need, &mut hash));
     for input in plan.inputs.as_slice() {
         hash.text(input.ty.name());
     }
-    // Each step stands for everything above it, so the order of steps does not matter.
+    // Each step stands for everything above it, so the order of the document does not matter.
     let mut above = SideTable::for_arena(&plan.steps, Key([0; 16]));
     let read = |above: &SideTable<StepId, Key>, source: &StepSource, hash: &mut KeyHasher| {
         hash.add(above[source.step]);
         hash.number(source.output.into());
     };
-    for (id, step) in plan.steps.iter() {
+    for id in order(plan) {
+        let step = &plan.steps[id];
         let mut hash = KeyHasher::new("step");
         match step.op {
-            StepOp::Call(call) => hash.add(identity(&plan.instances[call])),
+            StepOp::Call(call) => hash.add(identity(&plan.instances[call], named)),
             StepOp::Const(constant) => {
                 if !hash.data(&plan.constants[constant]) {
                     return None;
@@ -89,6 +196,28 @@ fn body(body: &ZoneBody) -> Option<Key> {
     }
     plan.outputs.iter().for_each(|output| read(&above, &output.source, &mut hash));
     Some(hash.key())
+}
+
+/// The steps above the outputs, each after all that it reads, in an order that only links determine.
+fn order(plan: &Plan) -> Vec<StepId> {
+    let mut order = Vec::new();
+    let mut is_known = SideTable::for_arena(&plan.steps, false);
+    let outputs = plan.outputs.iter().rev().map(|output| (output.source.step, false));
+    let mut ahead: Vec<(StepId, bool)> = outputs.collect();
+    while let Some((id, is_ready)) = ahead.pop() {
+        if is_known[id] {
+            continue;
+        }
+        if is_ready {
+            is_known[id] = true;
+            order.push(id);
+            continue;
+        }
+        ahead.push((id, true));
+        let links = plan.inputs_of(&plan.steps[id]).iter().rev();
+        ahead.extend(links.map(|link| (link.step, false)));
+    }
+    order
 }
 
 fn setting(value: &SettingValue, hash: &mut KeyHasher) {

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cheap::Cheap;
 use crate::contexts::contexts;
-use crate::identity::identity;
+use crate::identity::{Identity, Named};
 use crate::key::{Key, KeyHasher};
 
 /// A value that differs from frame to frame.
@@ -57,7 +57,7 @@ pub(crate) struct Tracer<'a> {
     cheap: &'a Cheap,
     /// The number of each cheap result that something else reads.
     pub(crate) boundary: FxHashMap<StepSource, u32>,
-    identities: SideTable<InstanceId, Key>,
+    identities: SideTable<InstanceId, Identity>,
     /// The content of constants and inputs; `None` if it has no encoding.
     leaves: FxHashMap<StepId, Option<Key>>,
     /// The content of features with a value per element.
@@ -79,6 +79,8 @@ struct Tracing<'t> {
     arms: &'t Arms,
     known: FxHashMap<At, Hashed>,
     numbers: FxHashMap<Hole, u64>,
+    /// The features with names, in the order in which the trace reaches them.
+    named: Named,
     trace: Trace,
 }
 
@@ -112,10 +114,8 @@ impl<'a> Tracer<'a> {
                 columns.insert(bit as u32, key_of_given(given));
             }
         }
-        let mut identities = SideTable::for_arena(&plan.instances, Key([0; 16]));
-        for (id, instance) in plan.instances.iter() {
-            identities[id] = identity(instance);
-        }
+        let all = plan.instances.as_slice().iter().map(|instance| Identity::of(instance));
+        let identities = SideTable::from_vec(all.collect());
         let boundary = boundary(plan, cheap);
         Self { plan, cheap, boundary, identities, leaves, columns }
     }
@@ -130,7 +130,7 @@ impl<'a> Tracer<'a> {
             has_key: true,
         };
         let (known, numbers) = (FxHashMap::default(), FxHashMap::default());
-        let mut tracing = Tracing { arms, known, numbers, trace };
+        let mut tracing = Tracing { arms, known, numbers, named: Named::default(), trace };
         let root = if self.is_leaf(source, FeatureSet::NONE) {
             self.leaf(source, &mut tracing)
         } else {
@@ -225,9 +225,9 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The key of an instance.
-    pub(crate) fn identity_of(&self, instance: InstanceId) -> Key {
-        self.identities[instance]
+    /// The work of an instance.
+    pub(crate) fn identity_of(&self, instance: InstanceId) -> &Identity {
+        &self.identities[instance]
     }
 
     /// Adds the content of a constant or an input, or the type of state; `false` if it has no
@@ -255,7 +255,9 @@ impl<'a> Tracer<'a> {
             hash.text("arm");
             hash.number(self.cheap.is_wide[id].into());
         } else {
-            hash.add(self.identities[call]);
+            let identity = &self.identities[call];
+            hash.add(identity.key);
+            identity.named.iter().for_each(|feature| tracing.named.add(feature, &mut hash));
         }
         match &instance.kernel {
             Kernel::Read { feature, level, aspect } => {
@@ -288,9 +290,13 @@ impl<'a> Tracer<'a> {
             }
         }
         if affected.is_empty() {
-            // Bits are numbered in the order of the document.
+            // Bits are numbered in the order of the document, and names are free to choose.
             let mut bits: Vec<u32> = open.bits().collect();
-            bits.sort_unstable_by_key(|bit| plan.needs.need(*bit));
+            bits.sort_unstable_by_key(|bit| {
+                let need = plan.needs.need(*bit);
+                let name = tracing.named.at(&need.feature).is_none().then_some(&need.feature);
+                (name, tracing.named.at(&need.feature), need.level, need.aspect)
+            });
             for bit in bits {
                 self.of_request(bit, &mut hash, tracing);
             }
@@ -308,7 +314,7 @@ impl<'a> Tracer<'a> {
         } else if need.feature == Feature::Index || need.aspect == Aspect::Extent || need.level > 0
         {
             // The number of elements is part of every key.
-            hash.text(&need.to_string());
+            tracing.named.add_need(need, hash);
         } else {
             tracing.trace.has_key &= need.feature != Feature::RealTime;
             hash.add(tracing.hole(Hole::Feature(bit)));

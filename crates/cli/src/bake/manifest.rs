@@ -340,7 +340,10 @@ mod tests {
         let text = std::fs::read_to_string(folder.join(NAME)).expect("it is there");
         let lines: Vec<&str> = text.split('\n').collect();
         assert_eq!(lines.len(), 5, "{text}");
-        assert!(lines[..4].iter().all(|line| line.starts_with('{')) && lines[4].is_empty(), "{text}");
+        assert!(
+            lines[..4].iter().all(|line| line.starts_with('{')) && lines[4].is_empty(),
+            "{text}"
+        );
         std::fs::remove_dir_all(&folder).expect("it is there");
     }
 }

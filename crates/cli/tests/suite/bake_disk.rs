@@ -31,7 +31,11 @@ fn a_directory_that_cannot_be_written_is_told_once() {
     std::fs::write(folder.join("cache"), "").expect("it can be written");
     let told = seen(&["bake", &graph, "--frames", "0..3", "-o", &text(&folder)]);
     assert!(told.starts_with("exit code 3\n"), "{told}");
-    assert_eq!((told.matches("error: ").count(), told.matches("warning: ").count()), (1, 0), "{told}");
+    assert_eq!(
+        (told.matches("error: ").count(), told.matches("warning: ").count()),
+        (1, 0),
+        "{told}"
+    );
     assert!(told.contains("cannot write `") && told.contains("help: "), "{told}");
 }
 

@@ -460,9 +460,14 @@ fn files_that_no_frame_has_values_for_are_not_told_as_saved() {
          output a: f32 = list.get(l, index: context.tick() > 2 ? 5 : 0)\n",
     );
     let folder = folder("bake-none-saved");
-    let bake = |frames: &str| report(&[&graph, "--frames", frames, "--save", "x.####.json"], &folder);
+    let bake =
+        |frames: &str| report(&[&graph, "--frames", frames, "--save", "x.####.json"], &folder);
     let saved = bake("1..5");
-    assert_eq!((&saved["files"], &saved["failed"]), (&json!(["x.####.json"]), &json!(3)), "{saved}");
+    assert_eq!(
+        (&saved["files"], &saved["failed"]),
+        (&json!(["x.####.json"]), &json!(3)),
+        "{saved}"
+    );
     let saved = bake("3..5");
     assert_eq!((&saved["files"], &saved["failed"]), (&json!([]), &json!(3)), "{saved}");
 }

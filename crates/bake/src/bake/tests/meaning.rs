@@ -14,7 +14,8 @@ const FRAMES: [i64; 4] = [0, 1, 2, 3];
 /// The requested outputs.
 const ASKED: [&str; 2] = ["first", "second"];
 
-/// A document whose names are not chosen: `@7;` stands for the node at position 7.
+/// A document whose names are not chosen: `@7;` stands for the node at position 7, and `&0;` for the
+/// name of a feature.
 #[derive(Clone)]
 struct Draft {
     nodes: Vec<String>,
@@ -33,6 +34,25 @@ const BASES: [&str; 3] = [
 
 fn node(at: usize) -> String {
     format!("@{at};")
+}
+
+/// Reads features that the outputs provide.
+const READS: [&str; 2] = [
+    "context.feature(name = \"&0;\", type = \"f32\")",
+    "convert.to_f32(context.feature(name = \"&1;\", type = \"f64\"))",
+];
+
+/// A value with these features.
+fn provided(value: &str, dice: &mut Dice) -> String {
+    let n = 1 + dice.below(3);
+    let inner = format!(
+        "context.with_feature({value}, feature: convert.to_f32(context.tick()), name = \"&0;\", \
+         type = \"f32\")"
+    );
+    format!(
+        "context.with_feature({inner}, feature: context.time() * {n}, name = \"&1;\", \
+         type = \"f64\")"
+    )
 }
 
 /// A sum of nodes at positions below `most`, and of a number.
@@ -60,23 +80,40 @@ fn derived(dice: &mut Dice, most: usize) -> String {
     }
 }
 
+/// A node with state that reads nodes at positions below `most`, of itself only the state before.
+fn stateful(dice: &mut Dice, most: usize, has_features: bool) -> String {
+    let (mut next, n) = (sum(dice, most), dice.below(2));
+    if has_features && dice.below(2) == 0 {
+        write!(next, " + {}", READS[dice.below(2)]).expect("it is a string");
+    }
+    match dice.below(4) {
+        0 => format!("state.delay({next})"),
+        1 => format!("state.integrate({next})"),
+        _ => format!("state.feedback({next}, initial: {n}, type = \"f32\")"),
+    }
+}
+
 fn draft(dice: &mut Dice) -> Draft {
     let mut nodes: Vec<String> = BASES.map(str::to_owned).into();
-    let (n_states, n_derived) = (1 + dice.below(3), 1 + dice.below(4));
-    let most = nodes.len() + n_states + n_derived;
-    for _ in 0..n_states {
-        let (next, n) = (sum(dice, most), dice.below(2));
-        nodes.push(match dice.below(4) {
-            0 => format!("state.delay({next})"),
-            1 => format!("state.integrate({next})"),
-            _ => format!("state.feedback({next}, initial: {n}, type = \"f32\")"),
-        });
+    let has_features = dice.below(3) == 0;
+    // Two rounds: state that reads state in a scope has no end of contexts if it reads itself there.
+    for _ in 0..2 {
+        let (n_states, n_derived) = (dice.below(3), 1 + dice.below(2));
+        let most = nodes.len() + n_states;
+        nodes.extend((0..n_states).map(|_| stateful(dice, most, has_features)));
+        for _ in 0..n_derived.min(10 - nodes.len()) {
+            let before = nodes.len();
+            nodes.push(derived(dice, before));
+        }
     }
-    for _ in 0..n_derived {
-        let before = nodes.len();
-        nodes.push(derived(dice, before));
-    }
-    let outputs = (0..4).map(|_| derived(dice, most)).collect();
+    let most = nodes.len();
+    let outputs = (0..4).map(|_| {
+        let value = derived(dice, most);
+        // A zone stands alone in its statement.
+        let is_alone = value.starts_with("repeat");
+        if has_features && !is_alone { provided(&value, dice) } else { value }
+    });
+    let outputs = outputs.collect();
     Draft { nodes, outputs, added: 1 + dice.below(2) }
 }
 
@@ -92,12 +129,12 @@ fn changed(draft: &Draft, dice: &mut Dice) -> Draft {
     let text = if at < n { &mut draft.nodes[at] } else { &mut draft.outputs[at - n] };
     let digits: Vec<usize> = text
         .char_indices()
-        .filter(|(i, it)| it.is_ascii_digit() && !text[..*i].ends_with(['f', 'i', '1']))
+        .filter(|(i, it)| it.is_ascii_digit() && text[..*i].ends_with([' ', '@', '(']))
         .map(|(i, _)| i)
         .collect();
     let digit = digits[dice.below(digits.len())];
     let is_node = text[..digit].ends_with('@');
-    let other = if is_node { dice.below(n.min(10)) } else { 1 + dice.below(3) };
+    let other = if is_node { dice.below(at.min(n)) } else { 1 + dice.below(3) };
     text.replace_range(digit..=digit, &other.to_string());
     draft
 }
@@ -105,6 +142,7 @@ fn changed(draft: &Draft, dice: &mut Dice) -> Draft {
 /// How a draft is written.
 struct Style {
     names: Vec<String>,
+    features: [&'static str; 2],
     order: Vec<usize>,
     /// Whether the nodes that read the context are in a group of their own, or all nodes are.
     has_bases: bool,
@@ -125,6 +163,7 @@ impl Style {
         let n = draft.nodes.len();
         Self {
             names: (0..n).map(|i| format!("n{i}")).collect(),
+            features: ["wind", "rain"],
             order: (0..n).collect(),
             has_bases: false,
             is_grouped: false,
@@ -139,6 +178,7 @@ impl Style {
         let letter = |i: &usize| char::from(b'a' + *i as u8);
         Self {
             names: letters.iter().map(|i| format!("{}{}", letter(i), 30 - i)).collect(),
+            features: [["wind", "rain"], ["rain", "wind"], ["a", "zoo"]][dice.below(3)],
             order: shuffled(dice, n),
             has_bases: dice.below(3) == 0,
             is_grouped: dice.below(3) == 0,
@@ -155,7 +195,7 @@ impl Style {
         let named = |text: &str| {
             let mut text = text.to_owned();
             (0..draft.nodes.len()).for_each(|at| text = text.replace(&node(at), &name(at)));
-            text
+            text.replace("&0;", self.features[0]).replace("&1;", self.features[1])
         };
         let mut lines: Vec<String> = Vec::new();
         let own = self.order.iter().filter(|at| !self.has_bases || **at >= BASES.len());
@@ -201,10 +241,13 @@ impl Style {
     }
 }
 
-/// The requested outputs of a text; `None` if it is not a document, such as if nodes form a cycle.
-fn program(engine: &Engine, text: &str) -> Option<Program> {
-    let program = engine.load(text.as_bytes()).ok()?;
-    Some(for_outputs(engine, program, &ASKED.map(str::to_owned)))
+/// The requested outputs of a text.
+///
+/// # Errors
+/// If it is not a document, such as if nodes form a cycle.
+fn program(engine: &Engine, text: &str) -> Result<Program, millstream::Error> {
+    let program = engine.load(text.as_bytes())?;
+    Ok(for_outputs(engine, program, &ASKED.map(str::to_owned)))
 }
 
 fn bake_of(program: &Program) -> Option<Bake<'_>> {
@@ -233,20 +276,22 @@ fn keys_depend_on_what_a_document_means_and_not_on_how_it_is_written() {
     let engine = Engine::new();
     let store = Store::new("meaning");
     let mut cache = store.open();
-    let (mut n_alike, mut n_changed, mut n_state) = (0, 0, 0);
+    let (mut n_alike, mut n_changed, mut n_state, mut n_named) = (0, 0, 0, 0);
     for seed in 0..400 {
         let mut dice = Dice(seed);
         let draft = draft(&mut dice);
         let plain = Style::plain(&draft).text(&draft);
-        let Some(first) = program(&engine, &plain) else { continue };
+        let Ok(first) = program(&engine, &plain) else { continue };
         let Some(bake) = bake_of(&first) else { continue };
         let expected = keys(&bake);
         // Values that were stored under a key are those of each document with the key.
         agrees(&bake, &mut cache);
-        n_state += usize::from(!first.plan().state_writers.is_empty());
+        let has_state = !first.plan().state_writers.is_empty();
+        n_state += usize::from(has_state);
+        n_named += usize::from(has_state && plain.contains("wind"));
         for _ in 0..4 {
             let text = Style::any(&draft, &mut dice).text(&draft);
-            let again = program(&engine, &text).expect("it is the same document");
+            let again = program(&engine, &text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
             let bake = bake_of(&again).expect("it is the same request");
             assert_eq!(keys(&bake), expected, "seed {seed}:\n{plain}\n{text}");
             n_alike += 1;
@@ -254,11 +299,12 @@ fn keys_depend_on_what_a_document_means_and_not_on_how_it_is_written() {
         for _ in 0..4 {
             let other = changed(&draft, &mut dice);
             let text = Style::plain(&other).text(&other);
-            let Some(other) = program(&engine, &text) else { continue };
+            let Ok(other) = program(&engine, &text) else { continue };
             let Some(bake) = bake_of(&other) else { continue };
             agrees(&bake, &mut cache);
             n_changed += usize::from(keys(&bake) != expected);
         }
     }
-    assert!(n_alike > 400 && n_changed > 400 && n_state > 50, "{n_alike} {n_changed} {n_state}");
+    let counted = [n_alike, n_changed, n_state, n_named];
+    assert!(counted.iter().zip([400, 400, 50, 10]).all(|(n, least)| *n > least), "{counted:?}");
 }
