@@ -119,7 +119,9 @@ impl Cones<'_> {
         all.sort_unstable();
         all.dedup();
         let mut hash = KeyHasher::new("cone");
-        all.iter().for_each(|label| hash.add(*label));
+        for label in all {
+            hash.add(label);
+        }
         Some((hash.key(), labels))
     }
 

@@ -135,7 +135,9 @@ fn read_state(needs: &[Need], hash: &mut KeyHasher) {
     let mut needs: Vec<Key> = needs.iter().map(key).collect();
     needs.sort_unstable();
     hash.number(needs.len() as u64);
-    needs.into_iter().for_each(|need| hash.add(need));
+    for need in needs {
+        hash.add(need);
+    }
 }
 
 /// Adds a change of the context: a feature, positions of inputs, and perhaps a form.
@@ -169,7 +171,9 @@ fn body(body: &ZoneBody, named: &mut Named) -> Option<Key> {
     let mut hash = KeyHasher::new("zone");
     hash.text(&format!("{course:?} {told:?} {n_inputs} {n_outer}"));
     hash.number(captures.len() as u64);
-    captures.iter().for_each(|need| named.add_need(need, &mut hash));
+    for need in captures {
+        named.add_need(need, &mut hash);
+    }
     for input in plan.inputs.as_slice() {
         hash.text(input.ty.name());
     }

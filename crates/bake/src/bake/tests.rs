@@ -476,7 +476,7 @@ fn agrees(bake: &Bake<'_>, cache: &mut Cache) -> usize {
         let is_own = |failure: &&NodeFailure| failure.replayed.is_none();
         let own = |answer: &Answer| {
             let own = answer.failures.iter().filter(is_own);
-            own.map(|failure| failure.path.to_string()).collect::<BTreeSet<_>>()
+            own.map(|it| (it.path.to_string(), it.cell.clone())).collect::<BTreeSet<_>>()
         };
         // Outputs that are stored do not depend on failures.
         assert_eq!(own(&part.answer), own(&expected), "at frame {frame}");

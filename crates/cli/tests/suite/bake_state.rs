@@ -319,7 +319,8 @@ fn how_a_document_is_written_does_not_bake_state_in_scopes_again() {
         (&a, [time, tick, next, sum, failing].concat(), (0, 10)),
         (&b, [time, tick, next, own].concat(), (10, 0)),
         (&b, [in_scope, time, tick, next, own].concat(), (0, 10)),
-        (&b, ["fps 25\n", time, tick, next, own].concat(), (10, 0)),
+        // Frame 0 has the same time at any rate.
+        (&b, ["fps 25\n", time, tick, next, own].concat(), (9, 1)),
         (&a, ["fps 25\n", time, tick, next, sum].concat(), (10, 0)),
     ] {
         let graph = file("bake-written.mill", &text);

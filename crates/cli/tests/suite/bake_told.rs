@@ -437,7 +437,7 @@ fn a_failure_is_stated_once_in_a_line() {
     let graph = file(
         "bake-stated-once.mill",
         "l = list.range(0, 1, count: 3)\n\
-         item = list.get(l, index: context.tick() > 2 ? 5 : 0)\n\
+         item = list.get(l, index: convert.to_i32(context.tick() > 2 ? 5 : 0))\n\
          output item: f32 = item\noutput sum: f32 = state.integrate(item)\n",
     );
     let folder = folder("bake-stated-once");
@@ -457,7 +457,7 @@ fn files_that_no_frame_has_values_for_are_not_told_as_saved() {
     let graph = file(
         "bake-none-saved.mill",
         "l = list.range(0, 1, count: 3)\n\
-         output a: f32 = list.get(l, index: context.tick() > 2 ? 5 : 0)\n",
+         output a: f32 = list.get(l, index: convert.to_i32(context.tick() > 2 ? 5 : 0))\n",
     );
     let folder = folder("bake-none-saved");
     let bake =

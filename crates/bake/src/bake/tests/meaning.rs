@@ -188,9 +188,9 @@ impl Style {
     }
 
     fn text(&self, draft: &Draft) -> String {
-        let name = |at: usize| match self.has_bases && at < BASES.len() {
-            true => format!("bases.b{at}"),
-            false => self.names[at].clone(),
+        let name = |at: usize| {
+            let is_base = self.has_bases && at < BASES.len();
+            if is_base { format!("bases.b{at}") } else { self.names[at].clone() }
         };
         let named = |text: &str| {
             let mut text = text.to_owned();
