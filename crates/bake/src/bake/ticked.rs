@@ -25,6 +25,7 @@ use millstream_run::{Parts, Varying};
 
 use super::failed::Failed;
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
+use crate::contexts::contexts;
 use crate::keys::MARK;
 use crate::stored::{self, Named};
 use crate::unsettled::{self, Mark, Via};
@@ -454,13 +455,15 @@ impl After {
         }
         let mut given: Vec<(StepSource, Arc<str>)> = Vec::new();
         let mut names = Vec::new();
+        // In another context, a result is not the state.
+        let (_, is_affected) = contexts(plan);
         let nodes = reads.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
         let states = nodes.flat_map(|(node, _)| &node.outputs).map(|output| {
             let output = &plan.outputs[*output];
             (&output.name, output.source)
         });
         for (state, source) in states.chain(beside.iter().map(|it| (&it.name, it.source))) {
-            if given.iter().all(|(known, _)| *known != source) {
+            if !is_affected[source.step] && given.iter().all(|(known, _)| *known != source) {
                 // The dot marks it as state, which differs from tick to tick.
                 let name: Arc<str> = format!("{MARK}.{}", given.len()).into();
                 names.push((Arc::clone(state), Arc::clone(&name)));

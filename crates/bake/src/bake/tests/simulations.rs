@@ -242,3 +242,23 @@ fn state_that_does_not_depend_on_the_view_advances_once_for_several_views() {
         assert_eq!(taken(&runs).first().copied(), n_runs, "{size}");
     }
 }
+
+#[test]
+fn the_state_after_a_tick_is_not_read_in_another_context() {
+    let store = Store::new("state-in-scope");
+    let engine = Engine::new();
+    for last in [1, 2] {
+        // The next state is the index, which the list reads in another context.
+        let text = format!(
+            "i = convert.to_f32(context.index())\n\
+             s = state.feedback(i, initial: 0, type = \"f32\")\n\
+             all = list.generate(i, count: convert.to_i32(s) + 1)\n\
+             output o: f32 = list.sum(all) + {last}\n"
+        );
+        let program = engine.load(text.as_bytes()).expect("it compiles");
+        let request = Request::new().count(3);
+        let mut bake = Bake::new(program.plan(), request, vec![0, 1, 2]).expect("it fits");
+        bake.gain = 0;
+        agrees(&bake, &mut store.open());
+    }
+}
