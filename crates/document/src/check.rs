@@ -11,10 +11,12 @@
 mod body;
 mod calls;
 mod closure;
+mod condition;
 mod copies;
 mod error;
 mod face;
 mod features;
+mod formula_hints;
 mod groups;
 mod instances;
 mod links;

@@ -431,6 +431,12 @@ impl Expansion<'_> {
                 (Some(input), _) => Some(Arc::from(&text[input.clone()])),
                 (None, input) => input.map(|(input, _)| Arc::clone(input)),
             };
+            if value.is_empty() {
+                let spot = written.source.spot_of(value);
+                let json = InputValue::Literal(Box::new(Json::Null));
+                part.wrong.push((WrongArgument::Empty, Input { value: json, spot }));
+                continue;
+            }
             let of = Part { argument: Some(at as u32), ..part.clone() };
             let source = self.argument(written, value, (&name, input.as_deref()), of);
             is_after_name |= named.is_some();

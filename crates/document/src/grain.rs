@@ -5,12 +5,16 @@
 //! in it. The same holds for a node whose type declares which output needs which input. Such a node
 //! has several *parts* here: one for each output, and one for the whole node.
 
+mod above;
+mod bdd;
 mod cases;
 mod computed;
 mod equal;
 mod formulas;
 mod in_cases;
+mod logic;
 mod relays;
+mod search;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -16,9 +16,8 @@ pub(crate) struct Order {
 pub(crate) struct Conditional {
     /// The positions of the nodes in their body.
     pub(crate) nodes: Vec<u32>,
-    /// How selectors lead to the cases.
-    pub(crate) choice: Choice,
-    pub(crate) cases: Vec<Case>,
+    /// What is computed, each block after those that it depends on.
+    pub(crate) blocks: Vec<Block>,
     /// The conditions that formulas compute and that select cases.
     pub(crate) conditions: Vec<Condition>,
 }
@@ -41,25 +40,27 @@ pub(crate) enum SelectorAt {
     Condition(u32),
 }
 
-/// A decision tree that leads to a case.
+/// A part of the nodes of a conditional cycle.
 #[derive(Clone, Debug)]
-pub(crate) enum Choice {
-    /// A leaf: this case.
-    Case(u32),
-    /// A selector, with one subtree per arm.
-    By {
+pub(crate) enum Block {
+    /// Nodes that have an order.
+    Plain(Plain),
+    /// Nodes that have an order once a selector is known.
+    Split {
+        /// The nodes.
+        nodes: Vec<u32>,
         /// The selector.
         selector: SelectorAt,
         /// The type of a switch with this many arms.
         ty: Arc<str>,
-        /// The subtrees of the arms.
-        arms: Vec<Choice>,
+        /// The blocks of the nodes, by arm; none for arms that are never selected.
+        arms: Vec<Vec<Block>>,
     },
 }
 
-/// One case.
+/// Nodes that have an order.
 #[derive(Clone, Debug)]
-pub(crate) struct Case {
+pub(crate) struct Plain {
     /// The nodes, in an order like that of `FineOrder`.
     pub(crate) order: Vec<u32>,
     /// The switches with a known selector, and the arm that each takes.
@@ -69,6 +70,23 @@ pub(crate) struct Case {
     /// Inputs that select the arm of switches in a group: the node that uses the group, the number
     /// of the input, and the arm.
     pub(crate) groups: Vec<(u32, u32, u32)>,
+}
+
+impl Conditional {
+    /// The nodes as they are computed, each in as many places as there are cases that differ in it.
+    pub(crate) fn places(&self) -> Vec<u32> {
+        fn add(blocks: &[Block], places: &mut Vec<u32>) {
+            for block in blocks {
+                match block {
+                    Block::Plain(plain) => places.extend(&plain.order),
+                    Block::Split { arms, .. } => arms.iter().for_each(|arm| add(arm, places)),
+                }
+            }
+        }
+        let mut places = Vec::new();
+        add(&self.blocks, &mut places);
+        places
+    }
 }
 
 /// Nodes, each of which depends on the next one.

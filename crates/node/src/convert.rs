@@ -6,8 +6,8 @@ use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Lane, Type, Value};
 
 use crate::function::{Call, Data, Failure};
-use crate::implicit::lanes_convertible;
 pub use crate::implicit::{convertible, narrows};
+use crate::implicit::{lanes_convertible, widens};
 use crate::node_def::NodeDef;
 use crate::node_def::instance::{Instance, Kernel};
 use crate::settings::{SettingError, SettingKind, Settings};
@@ -25,7 +25,7 @@ pub fn node_type() -> NodeDef {
              to the second: `bool` to `i32`, `i64`, `f32` and `f64` (0 or 1); `i32` to `i64`, `f32` \
              and `f64`; `i64` to `f64`; `f32` and `f64` to each other; `f32` and `i32` to vectors, by \
              repetition; `vec3` and `color` to each other (alpha is 1, or dropped); a value to a list \
-             of it. What is written where the input is has the type of the result. Explicit \
+             of it, and a number to a list of a wider type of number. What is written where the input is has the type of the result. Explicit \
              conversions with a choice of rounding are nodes of their own.\n\nThe sockets of a \
              generic type, such as `T`, take the first type in its list that holds all inputs linked \
              to them: it has no fewer bits per number than any of them, and fractions if any has. So \
@@ -74,7 +74,8 @@ pub fn conversion(from: Type, to: Type) -> Option<Kernel> {
     if lanes_convertible(from, to) {
         return Some(lanes_kernel(from, to));
     }
-    (to.element() == Some(from)).then(|| Kernel::Function(Arc::new(list_of_one)))
+    let item = to.element().filter(|item| *item == from || widens(from, to))?;
+    Some(Kernel::Function(Arc::new(move |call: &mut Call<'_>| list_of_one(call, item))))
 }
 
 fn lanes_kernel(from: Type, to: Type) -> Kernel {
@@ -95,15 +96,22 @@ fn lanes_kernel(from: Type, to: Type) -> Kernel {
     Kernel::Form(Arc::new(b.finish(&results)))
 }
 
-fn list_of_one(call: &mut Call<'_>) -> Result<(), Failure> {
+fn list_of_one(call: &mut Call<'_>, item: Type) -> Result<(), Failure> {
+    let converted = |value: &Value| convert_value(value, item).expect("the conversion exists");
     match call.argument(0).data() {
         Data::One(value) => {
-            let list = Column::filled(value, 1);
+            let list = Column::filled(&converted(value), 1);
             call.set_one(0, Value::List(list));
         }
         Data::Many(column) => {
             let map = call.argument(0).map();
             let entries = column.gather((0..call.extent()).map(|i| map.entry(i)));
+            let entries = if entries.ty() == item {
+                entries
+            } else {
+                let made = item.collect(&mut entries.iter().map(|value| converted(&value)));
+                made.expect("the values have this type")
+            };
             let lists = Ragged::even(call.extent(), entries);
             let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deeply"))?;
             call.set(0, Column::from_ragged(lists));
@@ -126,7 +134,10 @@ pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
             form.run_scalar(&params?, &mut results, &mut Vec::new());
             Value::from_lanes(to, &results)
         }
-        Kernel::Function(_) => Some(Value::List(Column::filled(value, 1))),
+        Kernel::Function(_) => {
+            let item = convert_value(value, to.element()?)?;
+            Some(Value::List(Column::filled(&item, 1)))
+        }
         Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => None,
     }
 }

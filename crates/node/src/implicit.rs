@@ -4,7 +4,15 @@ use millstream_base::Type;
 
 /// Whether an output of type `from` may be linked to an input of type `to`.
 pub fn convertible(from: Type, to: Type) -> bool {
-    from == to || lanes_convertible(from, to) || to.element() == Some(from)
+    from == to || lanes_convertible(from, to) || to.element() == Some(from) || widens(from, to)
+}
+
+/// Whether a single number becomes a list of one number of a wider type.
+pub(crate) fn widens(from: Type, to: Type) -> bool {
+    let is_number = |ty: Type| ty.lanes().is_some_and(|(_, n)| n == 1);
+    to.element().is_some_and(|item| {
+        is_number(item) && lanes_convertible(from, item) && !narrows(from, item)
+    })
 }
 
 /// Whether the conversion of `from` to `to` narrows: fewer bits per number, or no alpha.

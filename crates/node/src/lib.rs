@@ -26,7 +26,7 @@ pub use class::Class;
 pub use function::{Argument, Call, Data, Failure, Function, gather};
 pub use interface::Interface;
 pub use node_def::callback::{CallbackContext, CallbackFunction, Stop};
-pub use node_def::formula::{Formula, FormulaCall, FormulaTest};
+pub use node_def::formula::{Formula, FormulaCall, FormulaTerm, FormulaTest, Truth};
 pub use node_def::instance::{Instance, Kernel};
 pub use node_def::network::{NarrowedText, Network, NetworkParts, Part, PartSource};
 pub use node_def::region::RegionUse;

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::callback::{Assembly, CallbackContext, Stop};
-use crate::node_def::formula::FormulaSetting;
+use crate::node_def::formula::{FormulaSetting, Truth};
 use crate::node_def::instance::{InputSlot, Kernel, OutputSlot};
 use crate::node_def::make::replaced_by_lowering;
 use crate::node_def::network::Network;
@@ -57,6 +57,8 @@ pub struct NodeDef {
     pub chooses: bool,
     /// Whether exchanging the first two inputs changes no bit, although no form shows it.
     pub commutes: bool,
+    /// How its truth value follows from its inputs, which tells what selectors have in common.
+    pub truth: Option<Truth>,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
     /// Pairs of nodes that equal a single node.
@@ -192,6 +194,7 @@ impl NodeDef {
             converts: false,
             chooses: false,
             commutes: false,
+            truth: None,
             laws: Vec::new(),
             compositions: Vec::new(),
             reserved: FxHashSet::default(),
@@ -265,6 +268,12 @@ impl NodeDef {
     /// Declares words with a meaning in the text of a setting.
     pub fn reserves(mut self, words: impl IntoIterator<Item = &'static str>) -> Self {
         self.reserved.extend(words);
+        self
+    }
+
+    /// Declares how the truth value that nodes give follows from their first two inputs.
+    pub fn truth(mut self, truth: Truth) -> Self {
+        self.truth = Some(truth);
         self
     }
 

@@ -5,7 +5,7 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry};
+use millstream_node::{Among, NodeDef, Registry, Truth};
 
 use crate::shape::{FLOATS, Input, MADE_OF_NUMBERS, ORDERED, inputs_of_one_type};
 
@@ -66,14 +66,14 @@ fn equality(registry: &mut Registry) {
             "Vectors, colors, quaternions and matrices are equal if all components are, alpha \
              included. -0 equals +0, and NaN equals nothing.",
         );
-    registry.register(for_all(equal, |x| x[0].eq(x[1])));
+    registry.register(for_all(equal, |x| x[0].eq(x[1])).truth(Truth::Compare(0b0010)));
     let not_equal =
         inputs_of_one_type("compare.not_equal", "Whether a differs from b", MADE_OF_NUMBERS, &AB)
             .details(
                 "The opposite of `compare.equal`: vectors, colors, quaternions and matrices differ \
                  if at least one component does.",
             );
-    registry.register(for_any(not_equal, |x| x[0].ne(x[1])));
+    registry.register(for_any(not_equal, |x| x[0].ne(x[1])).truth(Truth::Compare(0b1101)));
     let near = inputs_of_one_type(
         "compare.near",
         "Whether a and b differ by at most a tolerance",
@@ -88,18 +88,20 @@ fn equality(registry: &mut Registry) {
 }
 
 fn order(registry: &mut Registry) {
-    let mut ordered = |name, summary, lane: for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>| {
+    type Lane = for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>;
+    let mut ordered = |name, summary, outcomes: u8, lane: Lane| {
         registry.register(
             inputs_of_one_type(name, summary, ORDERED, &AB)
                 .details("False if a or b is NaN. -0 and +0 are equal.")
                 .output("value", Type::BOOL, "")
+                .truth(Truth::Compare(outcomes))
                 .lanewise(move |_, x| lane(x[0], x[1])),
         );
     };
-    ordered("compare.less", "Whether a < b", |a, b| a.lt(b));
-    ordered("compare.less_equal", "Whether a <= b", |a, b| a.le(b));
-    ordered("compare.greater", "Whether a > b", |a, b| a.gt(b));
-    ordered("compare.greater_equal", "Whether a >= b", |a, b| a.ge(b));
+    ordered("compare.less", "Whether a < b", 0b0001, |a, b| a.lt(b));
+    ordered("compare.less_equal", "Whether a <= b", 0b0011, |a, b| a.le(b));
+    ordered("compare.greater", "Whether a > b", 0b0100, |a, b| a.gt(b));
+    ordered("compare.greater_equal", "Whether a >= b", 0b0110, |a, b| a.ge(b));
     registry.register(
         inputs_of_one_type(
             "compare.between",

@@ -21,10 +21,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::node_def::formula::{FormulaSetting, FormulaTerm};
+use millstream_node::node_def::formula::{FormulaFault, FormulaSetting};
 use millstream_node::settings::SettingError;
 use millstream_node::{
-    Among, Formula, FormulaCall, FormulaTest, NodeDef, Registry, SettingKind, Signature, SocketType,
+    Among, Formula, FormulaCall, FormulaTerm, FormulaTest, NodeDef, Registry, SettingKind,
+    Signature, SocketType, Truth,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -46,6 +47,10 @@ pub fn register(registry: &mut Registry) {
                 read: |text| Some(parse(text).ok()?.formula()),
                 choosing: &["?", "if", "switch"],
                 group_calls: calls::group_calls,
+                fault_in_call: |text, name| {
+                    let SyntaxError { message, range, hint, .. } = calls::fault(text, name)?;
+                    Some(FormulaFault { message, range, hint })
+                },
             })
             .sockets_by_settings(move |settings| {
                 Ok(signature(&parsed(settings.text(TEXT), &of_sockets)?))
@@ -104,21 +109,35 @@ impl Expression {
             Term::Input(input) => FormulaTerm::Input(*input),
             Term::Truth(value) => FormulaTerm::Truth(*value),
             Term::Unary(Unary::Not, of) => FormulaTerm::Not(of.0),
+            Term::Number(number) => FormulaTerm::Number(number.value, number.whole().is_some()),
             Term::Choose(condition, yes, no) => {
                 FormulaTerm::Choose { condition: condition.0, arms: [no.0, yes.0] }
             }
-            Term::Node(node, args) if *self.nodes[*node as usize] == *SWITCH => {
-                switched(args).unwrap_or_else(|| of(term))
+            Term::Binary(binary, a, b) => match binary.truth() {
+                Some(Truth::Table(table)) => FormulaTerm::Table(table, [a.0, b.0]),
+                Some(Truth::Compare(outcomes)) => FormulaTerm::Compare(outcomes, [a.0, b.0]),
+                None => of(term),
+            },
+            Term::Node(node, args) => {
+                let node = &self.nodes[*node as usize];
+                let call = || {
+                    let args = args.iter().map(|(name, arg)| (name.clone(), arg.0));
+                    FormulaTerm::Call(Arc::clone(node), args.collect())
+                };
+                (**node == *SWITCH).then(|| switched(args)).flatten().unwrap_or_else(call)
             }
             other => of(other),
         };
         let terms: Vec<FormulaTerm> = self.terms.iter().map(term).collect();
-        let tests = self.tests(&terms);
-        Formula { structure, calls, terms, tests }
+        let ranges = self.ranges.clone();
+        let mut formula = Formula { structure, calls, terms, ranges, tests: Vec::new() };
+        formula.tests = self.tests(&formula);
+        formula
     }
 
     /// The conditions among these terms that are computed and are truth values.
-    fn tests(&self, terms: &[FormulaTerm]) -> Vec<FormulaTest> {
+    fn tests(&self, formula: &Formula) -> Vec<FormulaTest> {
+        let terms = &formula.terms;
         let mut tests: Vec<FormulaTest> = Vec::new();
         for term in terms {
             let FormulaTerm::Choose { condition, .. } = term else { continue };
@@ -126,12 +145,11 @@ impl Expression {
             while let FormulaTerm::Not(of) = &terms[at as usize] {
                 at = *of;
             }
-            let inputs = self.inputs_of(TermId(at));
-            let test = FormulaTest { text: self.ranges[at as usize].clone(), inputs };
-            let is_test = matches!(&self.terms[at as usize], Term::Binary(binary, ..)
-                if binary.gives_truth());
-            if is_test && !test.inputs.is_empty() && !self.calls_nodes(at) && !tests.contains(&test)
-            {
+            let is_input = matches!(terms[at as usize], FormulaTerm::Input(_));
+            let Some(truths) = formula.truths_of(at).filter(|_| !is_input) else { continue };
+            let (text, inputs) = (self.ranges[at as usize].clone(), self.inputs_of(TermId(at)));
+            let test = FormulaTest { text, inputs, truths };
+            if !test.inputs.is_empty() && !self.calls_nodes(at) && !tests.contains(&test) {
                 tests.push(test);
             }
         }
@@ -170,7 +188,7 @@ impl Expression {
     fn is_truth(&self) -> bool {
         match self.terms.last().expect("an expression has a term") {
             Term::Truth(_) | Term::Unary(Unary::Not, _) => true,
-            Term::Binary(binary, ..) => binary.gives_truth(),
+            Term::Binary(binary, ..) => binary.truth().is_some(),
             Term::Number(_)
             | Term::Input(_)
             | Term::Unary(Unary::Negate, _)
@@ -293,28 +311,28 @@ enum Binary {
 }
 
 impl Binary {
-    /// Whether the result is a truth value.
-    fn gives_truth(self) -> bool {
-        self.is_comparison() || matches!(self, Self::And | Self::Or)
-    }
-
-    fn is_comparison(self) -> bool {
-        match self {
-            Self::Equal
-            | Self::NotEqual
-            | Self::Less
-            | Self::LessEqual
-            | Self::Greater
-            | Self::GreaterEqual => true,
-            Self::Or
-            | Self::And
-            | Self::Add
+    /// How the result follows from the operands, if it is a truth value.
+    fn truth(self) -> Option<Truth> {
+        Some(match self {
+            Self::Or => Truth::Table(0b1110),
+            Self::And => Truth::Table(0b1000),
+            Self::Equal => Truth::Compare(0b0010),
+            Self::NotEqual => Truth::Compare(0b1101),
+            Self::Less => Truth::Compare(0b0001),
+            Self::LessEqual => Truth::Compare(0b0011),
+            Self::Greater => Truth::Compare(0b0100),
+            Self::GreaterEqual => Truth::Compare(0b0110),
+            Self::Add
             | Self::Subtract
             | Self::Multiply
             | Self::Divide
             | Self::Modulo
-            | Self::Power => false,
-        }
+            | Self::Power => return None,
+        })
+    }
+
+    fn is_comparison(self) -> bool {
+        matches!(self.truth(), Some(Truth::Compare(_)))
     }
 
     fn is_equality(self) -> bool {

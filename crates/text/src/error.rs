@@ -55,6 +55,15 @@ pub enum TextError {
         /// The nearest name, or the next step.
         hint: String,
     },
+    /// A use of a group that there is not, with inputs by position.
+    #[error("there is no group called `{name}`")]
+    #[diagnostic(code(text::unknown_group), help("{hint}"))]
+    UnknownGroup {
+        /// The name.
+        name: String,
+        /// The nearest name, or the next step.
+        hint: String,
+    },
     /// An input by position, of a group whose inputs are in another document.
     #[error("the inputs of `{name}` are in another document, so their order is not known here")]
     #[diagnostic(code(text::needs_names), help("name each input: `{name}(x: 1, y: 2)`"))]

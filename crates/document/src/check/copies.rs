@@ -1,28 +1,28 @@
 //! Copies of the nodes of conditional cycles, one copy per case, and choices among the copies.
 //!
-//! In the copies for a case, a switch with a known selector passes on the arm that it takes, so the
+//! Nodes that a selector splits have copies for each of its arms; in an arm, only those that still
+//! depend on each other are split again. In the copies for a case, a switch with a known selector passes on the arm that it takes, so the
 //! copies form no cycle. The node itself becomes a choice, by the selectors, among its copies; so
 //! its readers and its position in the document stay the same. Copies of `n` are called `n/0`,
 //! `n/1` and so on, names that no author can write. The copy of a node that uses a group with
 //! switches uses another body, in which these switches pass on the arms they take.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use millstream_base::id::Id;
-use millstream_base::{Lane, Type, Value};
+use millstream_base::{Type, Value};
 use millstream_node::interface::VALUE;
-use millstream_node::{Instance, Kernel, Registry, Settings, Signature};
+use millstream_node::{Instance, Kernel, Registry, Settings};
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::Value as Json;
 
+use super::condition::{Read, part_of_formula};
 use super::origin::{Origin, origin};
 use crate::checked::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
 };
 use crate::grain::{MAX_NESTED, arm_of};
-use crate::order::{Choice, Conditional, SelectorAt, sorted};
+use crate::order::{Block, Conditional, Plain, SelectorAt, sorted};
 
 /// An input of a body, and the arm that it selects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,6 +66,10 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
                 outputs,
                 choices,
                 conditions,
+                values: FxHashMap::default(),
+                copies: Vec::new(),
+                n_parts: vec![0; cycle.nodes.len()],
+                order: Vec::new(),
                 in_cases,
             };
             placed.insert(cycle.nodes[0], copying.run());
@@ -130,56 +134,129 @@ struct Copying<'b, 'c> {
     choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
     /// The nodes that compute the conditions of formulas.
     conditions: Vec<Option<Source>>,
+    /// The values of the outputs of nodes in the present case, as far as they are known.
+    values: FxHashMap<(u32, u32), Source>,
+    /// The nodes and their copies.
+    copies: Vec<(u32, u32)>,
+    /// The number of nodes added for each node.
+    n_parts: Vec<u32>,
+    /// The order of all nodes.
+    order: Vec<u32>,
     in_cases: &'b mut InCases,
 }
 
 impl Copying<'_, '_> {
     /// Adds all nodes. Returns the order of the cycle's nodes and of the added ones.
     fn run(mut self) -> Vec<u32> {
-        let (nodes, cases) = (&self.cycle.nodes, &self.cycle.cases);
-        let mut order = Vec::new();
-        // The copies of the nodes for each case.
-        let mut copies: Vec<FxHashMap<u32, u32>> = Vec::with_capacity(cases.len());
-        for (case, known) in cases.iter().enumerate() {
-            let first = self.checked.bodies[self.id].nodes.len() as u32;
-            let of_case: FxHashMap<u32, u32> = nodes.iter().copied().zip(first..).collect();
-            let taken: FxHashMap<u32, u32> = known.taken.iter().copied().collect();
-            let mut groups: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
-            for (node, input, arm) in &known.groups {
-                groups.entry(*node).or_default().push((*input, *arm));
-            }
-            for node in nodes {
-                let in_group = groups.get(node).map_or(&[][..], Vec::as_slice);
-                let unread = known.unread.iter().filter(|(of, _)| of == node);
-                let unread: Vec<u32> = unread.map(|(_, input)| *input).collect();
-                let known = (taken.get(node).copied(), &unread[..], in_group);
-                self.copy(*node, case, known, &of_case);
-            }
-            order.extend(known.order.iter().map(|node| of_case[node]));
-            copies.push(of_case);
-        }
-        for (at, node) in nodes.iter().enumerate() {
-            let mut n_parts = cases.len();
+        let cycle = self.cycle;
+        self.add_blocks(&cycle.blocks);
+        for (at, node) in cycle.nodes.iter().enumerate() {
             let outputs = self.outputs[at].clone();
-            let mut sources = Vec::with_capacity(outputs.len());
-            for (output, (_, ty)) in (0..).zip(&outputs) {
-                let of_case =
-                    |case: u32| Source::Node { node: copies[case as usize][node], output };
-                let (choice, part) = (&self.cycle.choice, (*node, *ty));
-                sources.push(self.chosen(part, choice, &of_case, &mut n_parts, &mut order));
-            }
+            let sources = (0..outputs.len() as u32).map(|output| self.values[&(*node, output)]);
+            let sources = sources.collect();
             let (first_source, n_sources) = self.add_sources(sources);
             let written = &mut self.checked.bodies[self.id].nodes[*node as usize];
             written.kind = passing_on(&outputs);
             (written.first_source, written.n_sources) = (first_source, n_sources);
-            order.push(*node);
+            self.order.push(*node);
         }
         let body = &mut self.checked.bodies[self.id];
-        let wholes = body.wholes.iter().filter(|node| nodes.binary_search(node).is_ok());
-        let wholes: Vec<u32> =
-            wholes.flat_map(|node| copies.iter().map(|of_case| of_case[node])).collect();
-        body.wholes.extend(wholes);
-        order
+        let mut copies = std::mem::take(&mut self.copies);
+        copies.retain(|(node, _)| body.wholes.contains(node));
+        body.wholes.extend(copies.into_iter().map(|(_, copy)| copy));
+        self.order
+    }
+
+    /// Adds the copies in some blocks, and the choices among them.
+    fn add_blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Plain(plain) => self.add_plain(plain),
+                Block::Split { nodes, selector, ty, arms } => {
+                    let mut values: Vec<Vec<Source>> = Vec::with_capacity(arms.len());
+                    for blocks in arms {
+                        self.add_blocks(blocks);
+                        values.push(self.values_of(nodes));
+                    }
+                    // An arm that is never selected may have any value.
+                    for (arm, blocks) in arms.iter().enumerate() {
+                        if blocks.is_empty()
+                            && let Some(other) = arms.iter().position(|it| !it.is_empty())
+                        {
+                            values[arm] = values[other].clone();
+                        }
+                    }
+                    self.choose(nodes, (*selector, ty), &values);
+                }
+            }
+        }
+    }
+
+    /// The present values of the outputs of some nodes.
+    fn values_of(&self, nodes: &[u32]) -> Vec<Source> {
+        let outputs = nodes.iter().flat_map(|node| {
+            (0..self.outputs[self.at(*node)].len() as u32).map(|output| (*node, output))
+        });
+        // Those of a case that never occurs are not used.
+        outputs.map(|output| self.values.get(&output).copied().unwrap_or(Source::Wrong)).collect()
+    }
+
+    /// Adds copies of nodes that have an order.
+    fn add_plain(&mut self, plain: &Plain) {
+        let first = self.checked.bodies[self.id].nodes.len() as u32;
+        let mut nodes = plain.order.clone();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let copies: FxHashMap<u32, u32> = nodes.iter().copied().zip(first..).collect();
+        let taken: FxHashMap<u32, u32> = plain.taken.iter().copied().collect();
+        let mut groups: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
+        for (node, input, arm) in &plain.groups {
+            groups.entry(*node).or_default().push((*input, *arm));
+        }
+        let mut unread: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (node, input) in &plain.unread {
+            unread.entry(*node).or_default().push(*input);
+        }
+        for node in &nodes {
+            let in_group = groups.get(node).map_or(&[][..], Vec::as_slice);
+            let unread = unread.get(node).map_or(&[][..], Vec::as_slice);
+            self.copy(*node, (taken.get(node).copied(), unread, in_group), &copies);
+        }
+        self.order.extend(plain.order.iter().map(|node| copies[node]));
+        for node in nodes {
+            let copy = copies[&node];
+            for output in 0..self.outputs[self.at(node)].len() as u32 {
+                self.values.insert((node, output), Source::Node { node: copy, output });
+            }
+            self.copies.push((node, copy));
+        }
+    }
+
+    /// Adds choices among the values of nodes by arm.
+    fn choose(
+        &mut self,
+        nodes: &[u32],
+        (selector, ty): (SelectorAt, &Arc<str>),
+        values: &[Vec<Source>],
+    ) {
+        let selector = match selector {
+            SelectorAt::Input { node, input } => {
+                self.checked.bodies[self.id].sources_of(self.written_of(node))[input as usize]
+            }
+            SelectorAt::Condition(condition) => self.condition(condition as usize),
+        };
+        let mut at = 0;
+        for node in nodes {
+            for (output, (_, value)) in (0..).zip(self.outputs[self.at(*node)].clone()) {
+                let arms = values.iter().map(|values| values[at]);
+                let sources = std::iter::once(selector).chain(arms).collect();
+                let instance = self.choice(ty, values.len(), value);
+                let place = self.add(*node, CheckedKind::Call(instance), sources);
+                self.order.push(place);
+                self.values.insert((*node, output), Source::Node { node: place, output: 0 });
+                at += 1;
+            }
+        }
     }
 
     /// Adds the copy of a node for a case, in which a switch takes this arm, a formula does not read
@@ -187,16 +264,16 @@ impl Copying<'_, '_> {
     fn copy(
         &mut self,
         node: u32,
-        case: usize,
         (taken, unread, in_group): (Option<u32>, &[u32], &[(u32, u32)]),
         copies: &FxHashMap<u32, u32>,
     ) {
         let written = self.written_of(node);
         let body = &self.checked.bodies[self.id];
         let sources = body.sources_of(written).iter().map(|source| match source {
-            Source::Node { node, output } => {
-                Source::Node { node: *copies.get(node).unwrap_or(node), output: *output }
-            }
+            Source::Node { node, output } => match copies.get(node) {
+                Some(copy) => Source::Node { node: *copy, output: *output },
+                None => self.values.get(&(*node, *output)).copied().unwrap_or(*source),
+            },
             Source::Literal(_) | Source::Input(_) | Source::Wrong => *source,
         });
         let mut sources: Vec<Source> = sources.collect();
@@ -227,41 +304,11 @@ impl Copying<'_, '_> {
                 }
             }
         }
-        self.add(node, case, kind, sources);
-    }
-
-    /// The values chosen by the selectors among those of the cases.
-    fn chosen(
-        &mut self,
-        (node, value): (u32, Type),
-        choice: &Choice,
-        of_case: &impl Fn(u32) -> Source,
-        n_parts: &mut usize,
-        order: &mut Vec<u32>,
-    ) -> Source {
-        let (selector, ty, arms) = match choice {
-            Choice::Case(case) => return of_case(*case),
-            Choice::By { selector, ty, arms } => (*selector, ty, arms),
-        };
-        let mut sources = vec![match selector {
-            SelectorAt::Input { node, input } => {
-                self.checked.bodies[self.id].sources_of(self.written_of(node))[input as usize]
-            }
-            SelectorAt::Condition(condition) => self.condition(condition as usize, order),
-        }];
-        for arm in arms {
-            sources.push(self.chosen((node, value), arm, of_case, n_parts, order));
-        }
-        let instance = self.choice(ty, arms.len(), value);
-        let place = self.checked.bodies[self.id].nodes.len() as u32;
-        self.add(node, *n_parts, CheckedKind::Call(instance), sources);
-        *n_parts += 1;
-        order.push(place);
-        Source::Node { node: place, output: 0 }
+        self.add(node, kind, sources);
     }
 
     /// The condition that a formula computes: that part of the formula as a node.
-    fn condition(&mut self, at: usize, order: &mut Vec<u32>) -> Source {
+    fn condition(&mut self, at: usize) -> Source {
         if let Some(known) = self.conditions[at] {
             return known;
         }
@@ -278,9 +325,9 @@ impl Copying<'_, '_> {
             Read::Zero(ty) => literal(&mut self.checked.bodies[self.id], ty.default_value()),
         });
         let sources = sources.collect();
-        let place = self.checked.bodies[self.id].nodes.len() as u32;
-        self.add_named(name, condition.node, CheckedKind::Call(Arc::new(made)), sources);
-        order.push(place);
+        let place =
+            self.add_named(name, condition.node, CheckedKind::Call(Arc::new(made)), sources);
+        self.order.push(place);
         let source = Source::Node { node: place, output: 0 };
         self.conditions[at] = Some(source);
         source
@@ -312,18 +359,27 @@ impl Copying<'_, '_> {
         &self.written[self.at(node)]
     }
 
-    /// Adds a node for part `part` of a node of the cycle.
-    fn add(&mut self, node: u32, part: usize, kind: CheckedKind, sources: Vec<Source>) {
-        let name = format!("{}/{part}", self.written_of(node).name).into();
-        self.add_named(name, node, kind, sources);
+    /// Adds a node for a part of a node of the cycle; returns its position.
+    fn add(&mut self, node: u32, kind: CheckedKind, sources: Vec<Source>) -> u32 {
+        let at = self.at(node);
+        let name = format!("{}/{}", self.written[at].name, self.n_parts[at]).into();
+        self.n_parts[at] += 1;
+        self.add_named(name, node, kind, sources)
     }
 
-    /// Adds a node that belongs to a node of the cycle.
-    fn add_named(&mut self, name: Arc<str>, of: u32, kind: CheckedKind, sources: Vec<Source>) {
+    /// Adds a node that belongs to a node of the cycle; returns its position.
+    fn add_named(
+        &mut self,
+        name: Arc<str>,
+        of: u32,
+        kind: CheckedKind,
+        sources: Vec<Source>,
+    ) -> u32 {
         let span = self.written_of(of).span;
         let (first_source, n_sources) = self.add_sources(sources);
         let nodes = &mut self.checked.bodies[self.id].nodes;
         nodes.push(CheckedNode { name, kind, span, first_source, n_sources });
+        nodes.len() as u32 - 1
     }
 
     fn add_sources(&mut self, sources: Vec<Source>) -> (u32, u32) {
@@ -331,74 +387,6 @@ impl Copying<'_, '_> {
         let first = pool.len() as u32;
         pool.extend(sources);
         (first, pool.len() as u32 - first)
-    }
-}
-
-/// An input of a part of a formula.
-enum Read {
-    /// An input of the formula.
-    Input(usize),
-    /// A number of this type.
-    Zero(Type),
-}
-
-/// A part of a formula that is a truth value, as an instance of its own.
-fn part_of_formula(whole: &Instance, text: &str) -> (Instance, Vec<Read>) {
-    const IS_VALID: &str = "the formula is valid, and so is a part of it";
-    let def = &whole.def;
-    let setting = def.formula.as_ref().expect("the node type has formulas").name;
-    let read = |text: &str| {
-        let text = Json::from(text);
-        let settings = Settings::read(&def.settings, [(setting, &text)], &|_| None);
-        let settings = settings.expect(IS_VALID);
-        let signature = def.signature(&settings).expect(IS_VALID).into_owned();
-        (settings, signature)
-    };
-    let inputs = def.signature(&whole.settings).expect(IS_VALID).into_owned().inputs;
-    let (mut settings, mut signature) = read(text);
-    let lane = |input: usize| whole.inputs[input].ty.lanes().map(|(lane, _)| lane);
-    let is_read = |signature: &Signature, name: &str| signature.input(name).is_some();
-    let lanes: Vec<Lane> = (0..inputs.len())
-        .filter(|input| is_read(&signature, &inputs[*input].name))
-        .filter_map(lane)
-        .collect();
-    // Numbers without inputs have the widest type of all inputs, also of those that are not read.
-    let mut text = format!("({text})");
-    for (input, socket) in inputs.iter().enumerate() {
-        let is_missing = !is_read(&signature, &socket.name);
-        if is_missing
-            && lane(input).is_some_and(|lane| lane != Lane::Bool && !lanes.contains(&lane))
-        {
-            let _ = write!(text, " && {name} == {name}", name = socket.name);
-        }
-    }
-    (settings, signature) = if text.contains("&&") { read(&text) } else { (settings, signature) };
-    let read = signature.inputs.iter().map(|socket| {
-        let at = inputs.iter().position(|it| it.name == socket.name).expect("it is an input");
-        let is_own = lane(at).is_none_or(|lane| lanes.contains(&lane) || lane == Lane::Bool);
-        match lane(at) {
-            Some(lane) if !is_own => Read::Zero(scalar(lane)),
-            Some(_) | None => Read::Input(at),
-        }
-    });
-    let read: Vec<Read> = read.collect();
-    let types = read.iter().map(|read| match read {
-        Read::Input(input) => whole.inputs[*input].ty,
-        Read::Zero(ty) => *ty,
-    });
-    let arities = vec![1; read.len()];
-    let made = def.instantiate(settings, types.collect(), &arities).expect(IS_VALID);
-    (made, read)
-}
-
-/// The type of single numbers of a lane.
-fn scalar(lane: Lane) -> Type {
-    match lane {
-        Lane::Bool => Type::BOOL,
-        Lane::I32 => Type::I32,
-        Lane::I64 => Type::I64,
-        Lane::F32 => Type::F32,
-        Lane::F64 => Type::F64,
     }
 }
 

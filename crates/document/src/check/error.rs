@@ -100,6 +100,13 @@ pub enum CheckError {
         /// The input.
         name: String,
     },
+    /// An argument of a call in a formula has no value.
+    #[error("an argument of `{group}` is missing here")]
+    #[diagnostic(code(check::empty_argument), help("write it, or remove the comma"))]
+    EmptyArgument {
+        /// The group.
+        group: String,
+    },
     /// An argument without a name follows one with a name.
     #[error("an argument without a name follows one with a name")]
     #[diagnostic(

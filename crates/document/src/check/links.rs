@@ -299,6 +299,7 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
                 let name = body.inputs.keys().next().map(|name| shortened(name));
                 CheckError::UnnamedArgument { name: name.unwrap_or_else(|| "x".into()) }
             }
+            WrongArgument::Empty => CheckError::EmptyArgument { group },
             WrongArgument::Again(input) => {
                 CheckError::GivenAgain { group, name: input.to_string() }
             }
@@ -329,8 +330,11 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         form: String,
         at: At<'_>,
     ) -> Given<'d> {
-        let is_unnamed = |(wrong, _): &(WrongArgument, Input)| *wrong == WrongArgument::Unnamed;
-        if node.part().is_some_and(|part| part.wrong.iter().any(is_unnamed)) {
+        let is_cause = |(wrong, _): &(WrongArgument, Input)| match wrong {
+            WrongArgument::Unnamed | WrongArgument::Empty => true,
+            WrongArgument::Again(_) | WrongArgument::Extra(_) => false,
+        };
+        if node.part().is_some_and(|part| part.wrong.iter().any(is_cause)) {
             return Given::Broken;
         }
         let node_type = node_type.into();

@@ -37,8 +37,9 @@ impl Typing<'_, '_> {
         let n_conversions = self.conversions.len();
         self.settling = Some(Settling::ByLinks);
         let mut before = self.entries_of(cycle);
+        let places = cycle.places();
         for round in 0..MAX_ROUNDS {
-            for node in cycle.cases.iter().flat_map(|case| &case.order) {
+            for node in &places {
                 self.visit_node(*node, pattern);
             }
             let now = self.entries_of(cycle);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use hashbrown::{Equivalent, HashMap};
 use millstream_base::Type;
-use millstream_base::diagnostics::did_you_mean;
 use millstream_node::interface::{CALL, settings_of_call};
 use millstream_node::node_def::formula::FormulaTerm;
 use millstream_node::settings::SettingError;
@@ -81,7 +80,7 @@ pub(super) enum NodeShape {
 
 /// Determines the shapes of nodes.
 pub(super) struct Shapes<'d> {
-    document: &'d Document,
+    pub(super) document: &'d Document,
     registry: &'d Registry,
     known: KnownShapes,
 }
@@ -397,44 +396,6 @@ impl<'d> Shapes<'d> {
             self.known.with_settings.insert(key, id);
         }
         NodeShape::Def(id)
-    }
-
-    /// The error with a hint for a setting that is an input of the node, or for a formula that calls
-    /// a group by nearly its name.
-    fn with_hint(&self, node: &Node, def: &NodeDef, error: SettingError) -> SettingError {
-        match error {
-            SettingError::Refused { name, message, range, hint } => {
-                let group = range.and_then(|range| self.group_meant(node, def, range));
-                let hint = group.map(|group| format!("did you mean `{group}`?")).or(hint);
-                SettingError::Refused { name, message, range, hint }
-            }
-            SettingError::Unknown { name, hint } => {
-                let inputs = def.fixed_signature().map_or(&[][..], |it| &it.inputs);
-                let is_input = inputs.iter().any(|socket| *socket.name == *name);
-                let known = shortened(&name);
-                let written = self.form().of(
-                    format!("`{known}` is an input: move it from \"set\" to \"in\""),
-                    format!("`{known}` is an input: write `{known}: VALUE`, with a colon"),
-                );
-                SettingError::Unknown { name, hint: if is_input { written } else { hint } }
-            }
-            other => other,
-        }
-    }
-
-    /// The group that a formula meant to call, if this part of it is the name of a call that is
-    /// neither that of a function nor that of a group.
-    fn group_meant(
-        &self,
-        node: &Node,
-        def: &NodeDef,
-        (start, end): (usize, usize),
-    ) -> Option<&str> {
-        let formula = def.formula.as_ref()?;
-        let text = node.set.get(formula.name)?.json.as_str()?;
-        let mut calls = (formula.group_calls)(text, &|_| true).into_iter();
-        let call = calls.find(|call| call.group == (start..end))?;
-        did_you_mean(&text[call.group], self.document.groups.keys().map(|name| &**name))
     }
 
     fn made(

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use super::formulas::{Choosing, choosing};
-use super::read_settings;
+use super::{BodyParts, Grain, read_settings};
 use crate::model::{Input, InputValue, Link, Named, Node, Setting};
 use crate::order::Condition;
 
@@ -24,6 +24,8 @@ const MADE: &str = "\0if";
 #[derive(Default)]
 pub(super) struct Conditions {
     pub(super) all: Vec<Condition>,
+    /// A node for each of them that computes nothing else.
+    alone: Vec<Node>,
     /// The inputs that formulas need for their conditions, by node.
     read: FxHashMap<u32, Vec<Arc<str>>>,
 }
@@ -33,10 +35,12 @@ type Key = (String, Vec<InputValue>);
 
 /// Makes the formulas among nodes read the conditions that depend on none of the nodes.
 pub(super) fn read_conditions(
-    registry: &Registry,
+    grain: &Grain<'_>,
+    body: BodyParts<'_>,
     nodes: &mut Named<Node>,
     members: &[u32],
 ) -> Conditions {
+    let registry = grain.registry;
     let (mut found, mut known) = (Conditions::default(), Vec::<Key>::new());
     let before = nodes.clone();
     for (member, node) in members.iter().zip(nodes.values_mut()) {
@@ -54,13 +58,25 @@ pub(super) fn read_conditions(
                 Some(InputValue::Input(_) | InputValue::Literal(_)) => true,
                 Some(InputValue::Several(_)) | None => false,
             };
-            if is_inside || !names.iter().all(is_outside) {
+            let is_truth = |input: &u32| {
+                let given = node.inputs.get(&inputs[*input as usize]);
+                given.is_some_and(|given| grain.gives_bool(&given.value, body))
+            };
+            let is_condition = !is_inside && names.iter().all(is_outside);
+            if !is_condition || !test.truths.iter().all(is_truth) {
                 continue;
             }
             let part: Arc<str> = text[test.text.clone()].into();
             let Some(key) = key_of(registry, node, (setting, &part)) else { continue };
             let at = known.iter().position(|it| *it == key).unwrap_or_else(|| {
                 known.push(key);
+                let mut alone = Node::new(node.kind.clone());
+                alone.set.insert(setting, Setting::from(Json::from(&*part)));
+                for name in &names {
+                    let given = node.inputs.get(name).expect("the input is from outside");
+                    alone.inputs.insert(&***name, given.clone());
+                }
+                found.alone.push(alone);
                 found.all.push(Condition { node: *member, text: Arc::clone(&part) });
                 known.len() - 1
             });
@@ -110,6 +126,11 @@ impl Conditions {
     pub(super) fn of(source: &InputValue) -> Option<u32> {
         let InputValue::Link(link) = source else { return None };
         link.node.strip_prefix(MADE)?.parse().ok()
+    }
+
+    /// A node that computes only this condition.
+    pub(super) fn alone(&self, condition: u32) -> &Node {
+        &self.alone[condition as usize]
     }
 
     /// Whether a formula needs an input for a condition.

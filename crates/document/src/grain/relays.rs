@@ -12,12 +12,16 @@ use millstream_node::{Among, Kernel, Law, NodeDef, Settings, Signature, SocketTy
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
+use super::cases::{arms_of, switch};
 use super::{Grain, MAX_NESTED, read_settings};
 use crate::model::{GroupDef, InputDef, InputValue, Link, Named, Node, NodeKind, OutputFrom};
 use crate::references::each_source;
 
 /// The maximum number of nodes in a group that pass on a value one after the other.
 const MAX_RELAYS: usize = 256;
+
+/// The maximum number of choices one after the other that are followed to tell a truth value.
+const MAX_CHOSEN: usize = 8;
 
 /// A body: its nodes and inputs.
 #[derive(Clone, Copy)]
@@ -253,6 +257,10 @@ impl Grain<'_> {
 
     /// Whether a source certainly is a truth value. Nodes may pass it on.
     pub(super) fn gives_bool(&self, source: &InputValue, body: BodyParts<'_>) -> bool {
+        self.is_bool(source, body, 0)
+    }
+
+    fn is_bool(&self, source: &InputValue, body: BodyParts<'_>, depth: usize) -> bool {
         let mut source = source;
         for _ in 0..MAX_RELAYS {
             let Link { node, output } = match source {
@@ -274,12 +282,31 @@ impl Grain<'_> {
                 NodeKind::Zone(..) | NodeKind::Closure(_) => return false,
             };
             let Some(def) = self.registry.get(name) else { return false };
-            let Some((_, signature)) = read_settings(self.registry, def, node) else {
+            let Some((settings, signature)) = read_settings(self.registry, def, node) else {
                 return false;
             };
             let at = signature.output(output);
             if at.is_some_and(|at| is_bool(signature.outputs[at].ty)) {
                 return true;
+            }
+            if node.muted || depth == MAX_CHOSEN {
+                return false;
+            }
+            if def.chooses {
+                let Some(signature) = switch(self.registry, node) else { return false };
+                let mut arms = arms_of(signature, node).into_iter();
+                return arms.all(|(_, arm)| {
+                    arm.is_some_and(|arm| self.is_bool(&arm.value, body, depth + 1))
+                });
+            }
+            if let Some(formula) = def.formula_in(&settings) {
+                let is_bool = |input: u32| {
+                    let given = node.inputs.get(&signature.inputs[input as usize].name);
+                    given.is_some_and(|given| self.is_bool(&given.value, body, depth + 1))
+                };
+                return formula
+                    .truths_of(formula.last())
+                    .is_some_and(|inputs| inputs.into_iter().all(is_bool));
             }
             if !passes(def, &signature) {
                 return false;

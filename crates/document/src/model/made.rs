@@ -44,6 +44,8 @@ pub enum WrongArgument {
     Extra(usize),
     /// It has no name, and follows one with a name.
     Unnamed,
+    /// It has no value.
+    Empty,
     /// It is a second one for this input.
     Again(Arc<str>),
 }

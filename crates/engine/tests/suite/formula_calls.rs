@@ -469,6 +469,22 @@ fn wrong_calls_are_told_as_in_the_text_form() {
             "",
         ),
         ("more()", "input `a` of `more` is missing", ""),
+        ("1 + more(x", "this `(` is not closed", "add a `)`"),
+        ("more(1e400)", "the number is too large", ""),
+        ("more(x, by: [x, 1])", "this list is not a list of values", "such as `[1, 2]`"),
+        (
+            "more(x, by: \"\\q\")",
+            "this text is not closed, or has an escape that there is not",
+            "escapes are those of JSON",
+        ),
+        ("more(x, )", "an argument of `more` is missing here", "or remove the comma"),
+        ("more(, x)", "an argument of `more` is missing here", "or remove the comma"),
+        ("clamp(x: 1)", "arguments of functions have no names", ""),
+        (
+            "more(x) more(x, by: 2)",
+            "an operator is missing between `more(...)` and `more(...)`",
+            "a product is written `more(...) * more(...)`",
+        ),
     ] {
         let json = document(formula).to_string().replace(z, "");
         let [error] = &found(json)[..] else {
@@ -478,6 +494,10 @@ fn wrong_calls_are_told_as_in_the_text_form() {
         assert!(error.help.as_deref().unwrap_or_default().contains(help), "{formula}: {error}");
         assert_eq!(error.place.path.as_str(), "e", "{formula}: {error}");
     }
+    let nested = format!("{}x{}", "more(".repeat(210), ")".repeat(210));
+    let told = found(document(&nested).to_string().replace(z, ""));
+    assert!(told.iter().any(|it| it.message.ends_with("calls of `more` are nested too deeply")));
+    assert!(told.iter().all(|it| !it.message.contains("no function")), "{told:?}");
     for formula in ["mor(x) + 1", "1 + more(mor(x))"] {
         let [error] = &found(text_form(formula))[..] else { panic!("{formula}") };
         assert_eq!(error.help.as_deref(), Some("did you mean `more`?"));

@@ -280,3 +280,22 @@ fn expressions_of_format_1_compute_in_one_type() {
     assert_eq!((value(1, "i + i"), value(2, "i + i")), (33_554_432.0, 33_554_434.0));
     assert_eq!((value(1, "d * t"), value(2, "d * t")), (16_777_217.0 * 0.1, 16_777_217.0 * 0.1));
 }
+
+#[test]
+fn numbers_that_are_concatenated_become_lists_of_the_widest_type() {
+    let text = "input i: i32 = 16777217\ninput d: f64 = 0.1\ninput s: f32 = 0.5\ninput b: bool = true\n\
+         l = list.concat([i, d, s, b])\nm = list.concat([b, i])\n\
+         output l: list<f64> = l\noutput m: list<i32> = m\n";
+    let engine = Engine::new();
+    for row in millstream::evaluate::EVALUATORS.iter().flat_map(|row| row.settings) {
+        let program = engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let request = Request::new().column("s", vec![0.5_f32, 0.25]);
+        let answer = program.run_with(&mut *row(), &request).expect("it runs");
+        let of = |name: &str| format!("{:?}", answer.output(name).expect("an output").value);
+        assert!(of("l").contains("16777217.0, 0.1, 0.5, 1.0"), "{}", of("l"));
+        assert!(of("l").contains("16777217.0, 0.1, 0.25, 1.0"), "{}", of("l"));
+        assert!(of("m").contains("1, 16777217"), "{}", of("m"));
+    }
+    let narrow = "input d: f64 = 0.1\noutput l: list<f32> = d\n";
+    assert!(engine.load(narrow.as_bytes()).is_err(), "lists do not narrow");
+}

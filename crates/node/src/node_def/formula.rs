@@ -16,6 +16,8 @@ pub struct Formula {
     /// What each of its terms is computed from, each after those terms; the last one is the whole
     /// formula.
     pub terms: Vec<FormulaTerm>,
+    /// The bytes of each term in the text.
+    pub ranges: Vec<Range<usize>>,
     /// The conditions of choices that are computed from inputs and are truth values, whatever the
     /// types of the inputs are. They call no node types.
     pub tests: Vec<FormulaTest>,
@@ -28,6 +30,8 @@ pub struct FormulaTest {
     pub text: Range<usize>,
     /// The inputs, ascending.
     pub inputs: Vec<u32>,
+    /// Those that must be truth values for the condition to be one.
+    pub truths: Vec<u32>,
 }
 
 /// What a term of a formula is computed from: an input, or other terms, by position.
@@ -37,8 +41,16 @@ pub enum FormulaTerm {
     Input(u32),
     /// A truth value.
     Truth(bool),
+    /// A number, and whether it is written as an integer.
+    Number(f64, bool),
     /// Whether a term is false.
     Not(u32),
+    /// A function of two truth values, see [`Truth::Table`].
+    Table(u8, [u32; 2]),
+    /// A comparison of two terms, see [`Truth::Compare`].
+    Compare(u8, [u32; 2]),
+    /// A call of a node type, with the names of inputs and the arguments.
+    Call(Arc<str>, Vec<(Option<Arc<str>>, u32)>),
     /// One of two terms, of which only that one is computed.
     Choose {
         /// The condition.
@@ -61,18 +73,38 @@ impl Formula {
 
     /// The truth value of the formula, if it says nothing else.
     pub fn constant(&self) -> Option<bool> {
-        self.truth(self.terms.len().checked_sub(1)? as u32, &|_| None)
+        self.truths(&|_| None).pop()?
     }
 
-    /// The inputs that are conditions, perhaps negated.
+    /// The inputs that are conditions, or truth values from which conditions are computed.
     pub fn conditions(&self) -> Vec<u32> {
         let mut inputs: Vec<u32> = Vec::new();
+        let mut is_seen = vec![false; self.terms.len()];
+        let mut stack: Vec<u32> = Vec::new();
         for term in &self.terms {
-            if let FormulaTerm::Choose { condition, .. } = term
-                && let (FormulaTerm::Input(input), _) = self.stem(*condition)
-                && !inputs.contains(input)
-            {
-                inputs.push(*input);
+            if let FormulaTerm::Choose { condition, .. } = term {
+                stack.push(*condition);
+            }
+            while let Some(at) = stack.pop() {
+                if std::mem::replace(&mut is_seen[at as usize], true) {
+                    continue;
+                }
+                match &self.terms[at as usize] {
+                    FormulaTerm::Input(input) if !inputs.contains(input) => inputs.push(*input),
+                    FormulaTerm::Not(of) => stack.push(*of),
+                    FormulaTerm::Table(_, of) | FormulaTerm::Compare(_, of) => {
+                        stack.extend(of.iter().rev());
+                    }
+                    FormulaTerm::Choose { condition, arms } => {
+                        stack.extend(arms);
+                        stack.push(*condition);
+                    }
+                    FormulaTerm::Input(_)
+                    | FormulaTerm::Truth(_)
+                    | FormulaTerm::Number(..)
+                    | FormulaTerm::Call(..)
+                    | FormulaTerm::Of(_) => {}
+                }
             }
         }
         inputs
@@ -80,6 +112,7 @@ impl Formula {
 
     /// Whether the value depends on each of `n_inputs` inputs, if some have a known truth value.
     pub fn needs(&self, n_inputs: usize, known: &dyn Fn(u32) -> Option<bool>) -> Vec<bool> {
+        let truths = self.truths(known);
         let mut needed = vec![false; n_inputs];
         let mut is_seen = vec![false; self.terms.len()];
         let mut stack: Vec<u32> = (self.terms.len() as u32).checked_sub(1).into_iter().collect();
@@ -89,12 +122,14 @@ impl Formula {
             }
             match &self.terms[term as usize] {
                 FormulaTerm::Input(input) => needed[*input as usize] = true,
-                FormulaTerm::Truth(_) => {}
+                FormulaTerm::Truth(_) | FormulaTerm::Number(..) => {}
                 FormulaTerm::Not(of) => stack.push(*of),
+                FormulaTerm::Table(_, of) | FormulaTerm::Compare(_, of) => stack.extend(of),
+                FormulaTerm::Call(_, args) => stack.extend(args.iter().map(|(_, arg)| *arg)),
                 FormulaTerm::Of(terms) => stack.extend(terms),
                 FormulaTerm::Choose { condition, arms } => {
                     stack.push(*condition);
-                    match self.truth(*condition, known) {
+                    match truths[*condition as usize] {
                         Some(value) => stack.push(arms[usize::from(value)]),
                         None => stack.extend(arms),
                     }
@@ -104,15 +139,60 @@ impl Formula {
         needed
     }
 
-    /// The truth value of a term that is an input or a constant, perhaps negated.
-    fn truth(&self, term: u32, known: &dyn Fn(u32) -> Option<bool>) -> Option<bool> {
-        let (stem, n) = self.stem(term);
-        let value = match stem {
-            FormulaTerm::Truth(value) => *value,
-            FormulaTerm::Input(input) => known(*input)?,
-            FormulaTerm::Not(_) | FormulaTerm::Choose { .. } | FormulaTerm::Of(_) => return None,
-        };
-        Some(value != (n % 2 == 1))
+    /// The truth values of the terms, as far as they follow from those of inputs.
+    fn truths(&self, known: &dyn Fn(u32) -> Option<bool>) -> Vec<Option<bool>> {
+        let mut truths: Vec<Option<bool>> = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            let truth = |at: &u32| truths[*at as usize];
+            let of_table = |table: u8, [a, b]: [Option<bool>; 2]| {
+                let fits = |known: Option<bool>, value| known.is_none_or(|known| known == value);
+                let both = |at: u8| fits(a, at & 1 == 1) && fits(b, at & 2 == 2);
+                let mut values = (0..4).filter(|at| both(*at)).map(|at| table >> at & 1 == 1);
+                let first = values.next()?;
+                values.all(|value| value == first).then_some(first)
+            };
+            truths.push(match term {
+                FormulaTerm::Truth(value) => Some(*value),
+                FormulaTerm::Input(input) => known(*input),
+                FormulaTerm::Not(of) => truth(of).map(|value| !value),
+                FormulaTerm::Table(table, [a, b]) => of_table(*table, [truth(a), truth(b)]),
+                FormulaTerm::Compare(outcomes, [a, b]) => match (truth(a), truth(b)) {
+                    (Some(a), Some(b)) => Some(outcomes >> a.cmp(&b) as i8 + 1 & 1 == 1),
+                    _ => None,
+                },
+                // Numbers may be chosen, too: only whole choices of truth values are one.
+                FormulaTerm::Choose { condition, arms: [no, yes] } => match truth(condition) {
+                    Some(value) => truth(if value { yes } else { no }),
+                    None => truth(no).filter(|_| truth(no) == truth(yes)),
+                },
+                FormulaTerm::Number(..) | FormulaTerm::Call(..) | FormulaTerm::Of(_) => None,
+            });
+        }
+        truths
+    }
+
+    /// The whole formula.
+    pub fn last(&self) -> u32 {
+        (self.terms.len() as u32).saturating_sub(1)
+    }
+
+    /// The inputs that must be truth values for a term to be one; `None` if it is none.
+    pub fn truths_of(&self, term: u32) -> Option<Vec<u32>> {
+        let (mut truths, mut stack) = (Vec::new(), vec![term]);
+        while let Some(at) = stack.pop() {
+            match self.terms.get(at as usize)? {
+                FormulaTerm::Choose { arms, .. } => stack.extend(arms),
+                FormulaTerm::Input(input) => truths.push(*input),
+                FormulaTerm::Truth(_)
+                | FormulaTerm::Not(_)
+                | FormulaTerm::Table(..)
+                | FormulaTerm::Compare(..) => {}
+                FormulaTerm::Number(..) | FormulaTerm::Call(..) | FormulaTerm::Of(_) => {
+                    return None;
+                }
+            }
+        }
+        Some(truths)
     }
 
     /// A term without its negations, and their number.
@@ -123,6 +203,16 @@ impl Formula {
         }
         (term, n)
     }
+}
+
+/// How the truth value that a node gives follows from its first two inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// From truth values `a` and `b`: bit `a + 2 b` of the table.
+    Table(u8),
+    /// From a comparison of `a` and `b`: bit 0 if `a` is less, 1 if both are equal, 2 if `a` is
+    /// greater, and 3 if one of them is NaN or vectors differ.
+    Compare(u8),
 }
 
 /// A call of a node type in a formula.
@@ -171,6 +261,19 @@ pub struct FormulaSetting {
     /// Finds the outermost calls of groups, which are the names that the second argument accepts
     /// and no function has.
     pub group_calls: FindGroupCalls,
+    /// The fault in the brackets of a call, given the bytes of the name that is called.
+    pub fault_in_call: fn(&str, Range<usize>) -> Option<FormulaFault>,
+}
+
+/// A fault in a formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormulaFault {
+    /// The problem.
+    pub message: String,
+    /// The bytes of the text in which the problem is.
+    pub range: Range<usize>,
+    /// The next step for the author.
+    pub hint: Option<String>,
 }
 
 impl NodeDef {

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use millstream_node::node_def::formula::{GroupArgument, GroupCall};
 
-use super::functions;
 use super::token::{Lexer, Symbol, Token, TokenKind};
+use super::{SyntaxError, functions};
 
 /// The outermost calls of groups in a text, which need not be a formula.
 pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<GroupCall> {
@@ -37,6 +37,56 @@ pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<Gr
         }
     }
     calls
+}
+
+/// The fault in the brackets of a call whose name has this range: something that is no value, or a
+/// parenthesis that is not closed.
+pub(super) fn fault(text: &str, name: Range<usize>) -> Option<SyntaxError> {
+    let mut lexer = Lexer::starting_at(text, name.end);
+    let open = lexer.next().ok().filter(|token| is(Some(token), Symbol::Open))?;
+    let mut depth = 1_usize;
+    while depth > 0 {
+        let before = lexer.clone();
+        match lexer.next() {
+            Ok(Token { kind: TokenKind::End, .. }) => {
+                let error = SyntaxError::new("this `(` is not closed", open.start..open.end);
+                return Some(error.hint("add a `)`"));
+            }
+            Ok(token) if is(Some(&token), Symbol::Open) => depth += 1,
+            Ok(token) if is(Some(&token), Symbol::Close) => depth -= 1,
+            Ok(_) => {}
+            Err(error) => {
+                lexer = before;
+                if text[error.range.start..].starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+                    return Some(error);
+                }
+                if lexer.skip_foreign().is_none() {
+                    return Some(no_value(text, error.range.start));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The error of a text, a list or an object in a call that is no JSON value.
+fn no_value(text: &str, start: usize) -> SyntaxError {
+    let rest = &text[start..];
+    let n = rest.find([',', ')']).unwrap_or(rest.len());
+    let of = |message, hint| SyntaxError::new(message, start..start + n).hint(hint);
+    match rest.chars().next() {
+        Some('"') => of(
+            "this text is not closed, or has an escape that there is not",
+            "escapes are those of JSON: `\\\"`, `\\\\`, `\\n`, `\\t`, `\\u00e9`",
+        ),
+        Some('[') => of(
+            "this list is not a list of values",
+            "write it with values only, such as `[1, 2]`, or make it in a node of its own",
+        ),
+        _ => {
+            of("this object is not a value", "write it as in JSON, or make it in a node of its own")
+        }
+    }
 }
 
 fn is(token: Option<&Token<'_>>, symbol: Symbol) -> bool {
@@ -109,6 +159,26 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+
+    #[test]
+    fn the_fault_in_the_brackets_of_a_call_is_found() {
+        for (text, expected) in [
+            ("f(a", Some((1..2, "this `(` is not closed"))),
+            ("f(g(a)", Some((1..2, "this `(` is not closed"))),
+            ("f([a, 1])", Some((2..4, "this list is not a list of values"))),
+            (
+                "f(b: \"\\q\")",
+                Some((5..9, "this text is not closed, or has an escape that there is not")),
+            ),
+            ("f([1, 2], \"\\n\", {})", None),
+            ("f(2 +)", None),
+        ] {
+            let found = fault(text, 0..1).map(|error| (error.range, error.message));
+            let expected = expected.map(|(range, message)| (range, message.to_owned()));
+            assert_eq!(found, expected, "{text}");
+        }
+        assert_eq!(fault("f(a, 1e400)", 0..1).map(|error| error.range), Some(5..10));
+    }
 
     fn check(text: &str, expected: &Expect) {
         let calls = group_calls(text, &|name| ["f", "g", "lib/f"].contains(&name));

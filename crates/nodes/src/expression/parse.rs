@@ -224,7 +224,7 @@ impl<'t> Parser<'t> {
         let name = self.advance()?;
         let name = format!("{family}.{}", self.source(name));
         let open = self.advance()?;
-        let args = self.arguments(open, true)?;
+        let args = self.arguments(open, None)?;
         self.nodes.push(name.into());
         Ok(self.push(Term::Node(self.nodes.len() as u32 - 1, args), token.start))
     }
@@ -283,7 +283,7 @@ impl<'t> Parser<'t> {
             (None, None) => return Err(unknown_function(name, token, self.text)),
         };
         let open = self.advance()?;
-        let args = self.arguments(open, false)?;
+        let args = self.arguments(open, Some(name))?;
         let args: Vec<TermId> = args.into_iter().map(|(_, arg)| arg).collect();
         if args.len() < arity.0 || args.len() > arity.1 {
             let end = self.last.map_or(token.end, |last| last.end);
@@ -297,11 +297,12 @@ impl<'t> Parser<'t> {
         Ok(self.push(term, token.start))
     }
 
-    /// The arguments of a call, after the opening parenthesis; those of nodes may have names.
+    /// The arguments of a call, after the opening parenthesis; those of nodes may have names, and
+    /// those of this function not.
     fn arguments(
         &mut self,
         open: Token<'_>,
-        may_have_names: bool,
+        function: Option<&str>,
     ) -> Result<Vec<Argument>, SyntaxError> {
         let mut args = Vec::new();
         if self.takes(Symbol::Close)? {
@@ -309,7 +310,14 @@ impl<'t> Parser<'t> {
         }
         loop {
             let name = match self.token.kind {
-                TokenKind::Name(name) if may_have_names && self.lexer.names_next() => {
+                TokenKind::Name(name) if self.lexer.names_next() => {
+                    if let Some(function) = function {
+                        let error = self.here("arguments of functions have no names");
+                        let hint = "write them in order, without names and colons";
+                        return Err(
+                            SyntaxError { function: Some(function.into()), ..error }.hint(hint)
+                        );
+                    }
                     self.advance()?;
                     self.advance()?;
                     Some(name.into())

@@ -98,7 +98,12 @@ pub(super) struct Lexer<'t> {
 
 impl<'t> Lexer<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0 }
+        Self::starting_at(text, 0)
+    }
+
+    /// As [`new`](Self::new), without what stands before this byte.
+    pub(super) fn starting_at(text: &'t str, at: usize) -> Self {
+        Self { text, at }
     }
 
     /// The next token; at the end of the text always [`TokenKind::End`].
@@ -131,6 +136,7 @@ impl<'t> Lexer<'t> {
     /// What stands in place of the next token: a JSON value, or else a character that is in no
     /// formula. Lists and objects that are no values are not skipped.
     pub(super) fn skip_foreign(&mut self) -> Option<Token<'t>> {
+        self.at += self.rest().len() - self.rest().trim_start().len();
         let start = self.at;
         let first = self.rest().chars().next()?;
         let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<Json>();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Span;
+use millstream_base::diagnostics::did_you_mean;
 use millstream_document::load::places_in;
 use millstream_document::model::{Input, Node, NodeKind, Setting};
 use millstream_document::{Fields, Spot};
@@ -111,6 +112,27 @@ impl<'a, 's> Maker<'a, 's, '_> {
         }
     }
 
+    /// The next step for the name of a group that this document lacks; `None` if the group may be in
+    /// a document that this one uses.
+    fn unknown_group(&self, name: &str) -> Option<String> {
+        let groups = &self.shared.groups;
+        let (near, otherwise) = match name.split_once('/') {
+            Some((alias, _)) if groups.aliases.contains(alias) => return None,
+            Some((alias, name)) => {
+                let near = did_you_mean(alias, groups.aliases.iter().copied());
+                let otherwise = format!("add a line `use {alias} = \"FILE\"`");
+                (near.map(|near| format!("{near}/{name}")), otherwise)
+            }
+            None => {
+                let near = did_you_mean(name, groups.own.keys().copied());
+                let otherwise =
+                    format!("a group is written `group {name}(x: f32) -> y: f32 {{ ... }}`");
+                (near.map(str::to_owned), otherwise)
+            }
+        };
+        Some(near.map_or(otherwise, |near| format!("did you mean `{near}`?")))
+    }
+
     /// The socket at a position.
     fn positional(
         &self,
@@ -127,7 +149,13 @@ impl<'a, 's> Maker<'a, 's, '_> {
         let refuse = |error| Err(Problem::new(span.start as usize, span.end as usize, error));
         let name = shortened(&call.name);
         let Some(sockets) = sockets else {
-            let NodeKind::Type(ty) = kind else { return refuse(TextError::NeedsNames { name }) };
+            let NodeKind::Type(ty) = kind else {
+                let hint = self.unknown_group(&call.name);
+                return refuse(match hint {
+                    Some(hint) => TextError::UnknownGroup { name, hint },
+                    None => TextError::NeedsNames { name },
+                });
+            };
             let registry = self.shared.vocabulary.registry;
             if registry.get(ty).is_some() {
                 return refuse(TextError::WrongSettings { name });

@@ -37,6 +37,32 @@ fn reports(text: &str, expected: Expect) {
 }
 
 #[test]
+fn groups_that_there_are_not_are_told_with_the_nearest_one() {
+    let text = "use water = \"water.mill\"\n\
+         input a: f32 = 1\n\
+         p = repeat softn(a, count: 3)\n\
+         q = group softn(a)\n\
+         r = repeat nothing(a, count: 3)\n\
+         s = repeat watre/ring(a, count: 3)\n\
+         t = 2 * watre/ring(a)\n\
+         output y: f32 = q\n\
+         group soften(x: f32) -> y: f32 {\n  y = x / 2\n}\n";
+    let told = problems(text);
+    for (place, name, hint) in [
+        ("3:18 `a` p", "softn", "did you mean `soften`?"),
+        ("4:17 `a` q", "softn", "did you mean `soften`?"),
+        ("5:20 `a` r", "nothing", "a group is written `group nothing(x: f32) -> y: f32 { ... }`"),
+        ("6:23 `a` s", "watre/ring", "did you mean `water/ring`?"),
+        ("7:9 `watre/ring` t", "watre/ring", "did you mean `water/ring`?"),
+    ] {
+        let mut lines = told.lines();
+        let line = lines.find(|line| line.starts_with(place)).unwrap_or_else(|| panic!("{told}"));
+        assert!(line.ends_with(&format!(": there is no group called `{name}`")), "{line}");
+        assert_eq!(lines.next().map(str::trim), Some(hint), "{told}");
+    }
+}
+
+#[test]
 fn hints_show_the_text_form() {
     reports(
         "input wide: f64\n\

@@ -1,0 +1,139 @@
+//! Messages about formulas that know the groups of the document.
+
+use std::ops::Range;
+
+use millstream_base::diagnostics::did_you_mean;
+use millstream_node::NodeDef;
+use millstream_node::node_def::formula::FormulaFault;
+use millstream_node::settings::SettingError;
+
+use super::shapes::Shapes;
+use crate::model::{InputValue, Node};
+use crate::problems::shortened;
+
+impl Shapes<'_> {
+    /// The error with a hint for a setting that is an input of the node, or for a formula that calls
+    /// a group by nearly its name.
+    pub(super) fn with_hint(
+        &self,
+        node: &Node,
+        def: &NodeDef,
+        error: SettingError,
+    ) -> SettingError {
+        match error {
+            SettingError::Refused { name, message, range, hint } => {
+                if let Some(fault) = range.and_then(|range| self.fault_in_call(node, def, range)) {
+                    let FormulaFault { message, range, hint } = fault;
+                    let range = Some((range.start, range.end));
+                    return SettingError::Refused { name, message, range, hint };
+                }
+                if let Some((call, hint)) = range.and_then(|it| self.use_meant(node, def, it)) {
+                    let path = self.text_of(node, def).map_or("", |text| &text[call.clone()]);
+                    let message = format!("there is no group called `{}`", shortened(path));
+                    let range = Some((call.start, call.end));
+                    return SettingError::Refused { name, message, range, hint: Some(hint) };
+                }
+                let message = as_written(node, message);
+                let hint = hint.map(|hint| as_written(node, hint));
+                let group = range.and_then(|range| self.group_meant(node, def, range));
+                let hint = group.map(|group| format!("did you mean `{group}`?")).or(hint);
+                SettingError::Refused { name, message, range, hint }
+            }
+            SettingError::Unknown { name, hint } => {
+                let inputs = def.fixed_signature().map_or(&[][..], |it| &it.inputs);
+                let is_input = inputs.iter().any(|socket| *socket.name == *name);
+                let known = shortened(&name);
+                let written = self.form().of(
+                    format!("`{known}` is an input: move it from \"set\" to \"in\""),
+                    format!("`{known}` is an input: write `{known}: VALUE`, with a colon"),
+                );
+                SettingError::Unknown { name, hint: if is_input { written } else { hint } }
+            }
+            other => other,
+        }
+    }
+
+    /// The reason why a call of a group in a formula was not found, if this part of it is the name
+    /// of the group.
+    fn fault_in_call(
+        &self,
+        node: &Node,
+        def: &NodeDef,
+        (start, end): (usize, usize),
+    ) -> Option<FormulaFault> {
+        let formula = def.formula.as_ref()?;
+        let text = self.text_of(node, def)?;
+        let name = text.get(start..end).filter(|name| self.document.groups.contains_key(*name))?;
+        (formula.fault_in_call)(text, start..end).or_else(|| {
+            Some(FormulaFault {
+                message: format!("calls of `{}` are nested too deeply", shortened(name)),
+                range: start..end,
+                hint: Some("give the inner calls a node of their own".into()),
+            })
+        })
+    }
+
+    /// A call of a group of a used document by nearly the name of the document, which ends with this
+    /// part of a formula, and the hint for it.
+    fn use_meant(
+        &self,
+        node: &Node,
+        def: &NodeDef,
+        (_, end): (usize, usize),
+    ) -> Option<(Range<usize>, String)> {
+        let formula = def.formula.as_ref()?;
+        let text = self.text_of(node, def)?;
+        let mut calls = (formula.group_calls)(text, &|name| name.contains('/')).into_iter();
+        let call = calls.find(|call| call.group.end == end)?.group;
+        let (alias, group) = text[call.clone()].split_once('/')?;
+        if self.document.uses.contains_key(alias) || node.inputs.get(alias).is_some() {
+            return None;
+        }
+        let near = did_you_mean(alias, self.document.uses.keys().map(|name| &**name))?;
+        Some((call.clone(), format!("did you mean `{near}/{group}`?")))
+    }
+
+    fn text_of<'n>(&self, node: &'n Node, def: &NodeDef) -> Option<&'n str> {
+        node.set.get(def.formula.as_ref()?.name)?.json.as_str()
+    }
+
+    /// The group that a formula meant to call, if this part of it is the name of a call that is
+    /// neither that of a function nor that of a group.
+    fn group_meant(
+        &self,
+        node: &Node,
+        def: &NodeDef,
+        (start, end): (usize, usize),
+    ) -> Option<&str> {
+        let formula = def.formula.as_ref()?;
+        let text = self.text_of(node, def)?;
+        let mut calls = (formula.group_calls)(text, &|_| true).into_iter();
+        let call = calls.find(|call| call.group == (start..end))?;
+        did_you_mean(&text[call.group], self.document.groups.keys().map(|name| &**name))
+    }
+}
+
+/// A message about a formula in which the calls of groups stand as authors write them: in the text
+/// of the formula, names of inputs stand for them.
+fn as_written(node: &Node, mut message: String) -> String {
+    for (input, source) in node.inputs.iter() {
+        let InputValue::Link(link) = &source.value else { continue };
+        // Names of nodes that authors write contain no point.
+        let Some((_, called)) = link.node.rsplit_once('.') else { continue };
+        let is_number = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
+        let group = match called.rsplit_once('_') {
+            Some((group, number)) if is_number(number) => group,
+            _ => called,
+        };
+        // Code in messages stands between backticks.
+        let parts = message.split('`').enumerate().map(|(at, part)| {
+            let word = |word: &str| {
+                if *word == **input { format!("{group}(...)") } else { word.to_owned() }
+            };
+            let words = || part.split(' ').map(word).collect::<Vec<_>>().join(" ");
+            if at % 2 == 1 { words() } else { part.to_owned() }
+        });
+        message = parts.collect::<Vec<_>>().join("`");
+    }
+    message
+}

@@ -1,0 +1,356 @@
+//! Generated documents with selectors that are computed from each other, against a model that tries
+//! all values of what they are computed from.
+
+use millstream::{Engine, Request};
+use proptest::prelude::*;
+
+use crate::callbacks::numbers;
+
+/// The values of the inputs from which selectors are computed. `y` and `z` are only compared with
+/// each other, and `x` only with numbers.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    s: bool,
+    t: bool,
+    k: i32,
+    x: f64,
+    y: f64,
+    z: f64,
+}
+
+fn all(x_is_integer: bool) -> Vec<Given> {
+    let xs =
+        if x_is_integer { &[0.0, 1.0, 2.0, 3.0][..] } else { &[0.5, 1.0, 1.5, 2.0, 3.0, f64::NAN] };
+    let pairs = [(0.0, 1.0), (1.0, 1.0), (1.0, 0.0), (f64::NAN, 0.0)];
+    let mut found = Vec::new();
+    for s in [false, true] {
+        for t in [false, true] {
+            for k in [-2, 0, 1, 2, 7] {
+                for x in xs {
+                    found.extend(pairs.map(|(y, z)| Given { s, t, k, x: *x, y, z }));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A selector of truth values.
+#[derive(Clone, Debug)]
+enum Selector {
+    S,
+    T,
+    Not(Box<Selector>),
+    /// Both, at least one, or exactly one.
+    Two(u8, Box<Selector>, Box<Selector>),
+    /// `c ? false : true` or `c ? true : false`.
+    Choice(bool, Box<Selector>),
+    /// Whether it equals a constant, or does not.
+    Is(bool, bool, Box<Selector>),
+    /// Compares `k` with a number.
+    Index(u8, i32),
+    /// Compares `x` with a number.
+    Number(u8, i32),
+    /// Compares `y` with `z`.
+    Pair(u8),
+}
+
+const COMPARISONS: [(&str, &str, &str); 6] = [
+    ("<", ">", "less"),
+    ("<=", ">=", "less_equal"),
+    (">", "<", "greater"),
+    (">=", "<=", "greater_equal"),
+    ("==", "==", "equal"),
+    ("!=", "!=", "not_equal"),
+];
+
+fn compare(by: u8, a: f64, b: f64) -> bool {
+    match by {
+        0 => a < b,
+        1 => a <= b,
+        2 => a > b,
+        3 => a >= b,
+        4 => a == b,
+        _ => a != b,
+    }
+}
+
+impl Selector {
+    fn holds(&self, of: &Given) -> bool {
+        match self {
+            Self::S => of.s,
+            Self::T => of.t,
+            Self::Not(a) => !a.holds(of),
+            Self::Two(0, a, b) => a.holds(of) && b.holds(of),
+            Self::Two(1, a, b) => a.holds(of) || b.holds(of),
+            Self::Two(_, a, b) => a.holds(of) != b.holds(of),
+            Self::Choice(yes, a) => a.holds(of) == *yes,
+            Self::Is(value, equal, a) => (a.holds(of) == *value) == *equal,
+            Self::Index(by, at) => compare(*by, of.k.into(), (*at).into()),
+            Self::Number(by, at) => compare(*by, of.x, (*at).into()),
+            Self::Pair(by) => compare(*by, of.y, of.z),
+        }
+    }
+
+    /// The selector in a formula.
+    fn formula(&self, turn: bool) -> String {
+        let compared = |by: u8, a: &str, b: &str| {
+            let (sign, turned, _) = COMPARISONS[usize::from(by)];
+            if turn { format!("{b} {turned} {a}") } else { format!("{a} {sign} {b}") }
+        };
+        match self {
+            Self::S => "s".into(),
+            Self::T => "t".into(),
+            Self::Not(a) => format!("!({})", a.formula(turn)),
+            Self::Two(by, a, b) => {
+                let (a, b) = (a.formula(turn), b.formula(!turn));
+                format!("({a}) {} ({b})", ["&&", "||", "!="][usize::from(*by)])
+            }
+            Self::Choice(yes, a) => format!("({}) ? {yes} : {}", a.formula(turn), !yes),
+            Self::Is(value, equal, a) => {
+                format!("({}) {} {value}", a.formula(turn), if *equal { "==" } else { "!=" })
+            }
+            Self::Index(by, at) => compared(*by, "k", &at.to_string()),
+            Self::Number(by, at) => compared(*by, "x", &at.to_string()),
+            Self::Pair(by) => compared(*by, "y", "z"),
+        }
+    }
+
+    /// The selector as calls of nodes.
+    fn nodes(&self, turn: bool) -> String {
+        let compared = |by: u8, a: &str, b: &str| {
+            let turned = [2, 3, 0, 1, 4, 5][usize::from(by)];
+            let (by, a, b) = if turn { (turned, b, a) } else { (by, a, b) };
+            format!("compare.{}({a}, {b})", COMPARISONS[usize::from(by)].2)
+        };
+        match self {
+            Self::S => "s".into(),
+            Self::T => "t".into(),
+            Self::Not(a) => format!("boolean.not({})", a.nodes(turn)),
+            Self::Two(by, a, b) => {
+                let (a, b) = (a.nodes(turn), b.nodes(!turn));
+                format!("boolean.{}({a}, {b})", ["and", "or", "xor"][usize::from(*by)])
+            }
+            Self::Choice(yes, a) => format!("control.switch({}, {}, {yes})", a.nodes(turn), !yes),
+            Self::Is(value, equal, a) => {
+                let node = if value == equal { "xnor" } else { "xor" };
+                format!("boolean.{node}({}, true)", a.nodes(turn))
+            }
+            Self::Index(by, at) => compared(*by, "k", &at.to_string()),
+            Self::Number(by, at) => compared(*by, "x", &at.to_string()),
+            Self::Pair(by) => compared(*by, "y", "z"),
+        }
+    }
+}
+
+fn selector() -> impl Strategy<Value = Selector> {
+    let leaf = prop_oneof![
+        2 => Just(Selector::S),
+        1 => Just(Selector::T),
+        2 => (0_u8..6, 0..3).prop_map(|(by, at)| Selector::Index(by, at)),
+        3 => (0_u8..6, 1..3).prop_map(|(by, at)| Selector::Number(by, at)),
+        2 => (0_u8..6).prop_map(Selector::Pair),
+    ];
+    leaf.prop_recursive(3, 6, 2, |inner| {
+        let boxed = move || inner.clone().prop_map(Box::new);
+        prop_oneof![
+            boxed().prop_map(Selector::Not),
+            (0_u8..3, boxed(), boxed()).prop_map(|(by, a, b)| Selector::Two(by, a, b)),
+            (any::<bool>(), boxed()).prop_map(|(yes, a)| Selector::Choice(yes, a)),
+            (any::<bool>(), any::<bool>(), boxed()).prop_map(|(v, e, a)| Selector::Is(v, e, a)),
+        ]
+    })
+}
+
+/// A node: the sum of a source and 1, or a choice.
+#[derive(Clone, Debug)]
+enum Made {
+    Add(usize),
+    /// The way in which it is written, the selector, and the sources of its arms.
+    Switch(u8, Selector, [usize; 2]),
+    Choose([usize; 3]),
+}
+
+/// The source of this number is a node, or else the input `w`.
+#[derive(Clone, Debug)]
+struct Generated {
+    x_type: &'static str,
+    nodes: Vec<Made>,
+}
+
+impl Made {
+    /// The source that counts.
+    fn reads(&self, of: &Given) -> usize {
+        match self {
+            Self::Add(a) => *a,
+            Self::Switch(_, selector, arms) => arms[usize::from(selector.holds(of))],
+            Self::Choose(arms) => arms[of.k.clamp(0, 2) as usize],
+        }
+    }
+
+    fn text(&self, i: usize, n: usize) -> String {
+        let name = |at: &usize| if *at < n { format!("n{at}") } else { "w".into() };
+        let turn = i % 2 == 1;
+        match self {
+            Self::Add(a) => format!("n{i} = {} + 1\n", name(a)),
+            Self::Choose(arms) => {
+                let [a, b, c] = [0, 1, 2].map(|at| name(&arms[at]));
+                format!("n{i} = control.choose(k, [{a}, {b}, {c}])\n")
+            }
+            Self::Switch(form, selector, [no, yes]) => {
+                let (no, yes) = (name(no), name(yes));
+                let (formula, nodes) = (selector.formula(turn), selector.nodes(turn));
+                match form {
+                    0 => format!("n{i} = control.switch({nodes}, {no}, {yes})\n"),
+                    1 => format!("c{i} = {formula}\nn{i} = control.switch(c{i}, {no}, {yes})\n"),
+                    2 => format!("n{i} = ({formula}) ? {yes} : {no}\n"),
+                    3 => format!("c{i} = {nodes}\nn{i} = c{i} ? {yes} : {no}\n"),
+                    _ => format!("c{i} = {formula}\nn{i} = pick(c{i}, {no}, {yes})\n"),
+                }
+            }
+        }
+    }
+}
+
+impl Generated {
+    fn text(&self) -> String {
+        let n = self.nodes.len();
+        let nodes: String = self.nodes.iter().enumerate().map(|(i, it)| it.text(i, n)).collect();
+        let outputs: String = (0..n).map(|i| format!("output n{i}: f32 = n{i}\n")).collect();
+        let x = self.x_type;
+        format!(
+            "input s: bool = false\ninput t: bool = false\ninput k: i32 = 0\ninput x: {x} = 0\n\
+             input y: f32 = 0\ninput z: f32 = 0\ninput w: f32 = 3\n{nodes}{outputs}\
+             group pick(c: bool, no: f32, yes: f32) -> value: f32 {{\n\
+             value = control.switch(c, no, yes)\n}}\n"
+        )
+    }
+
+    /// The values of the nodes; `None` if some of them depend on themselves.
+    fn values(&self, of: &Given) -> Option<Vec<f32>> {
+        let n = self.nodes.len();
+        let value = |mut at: usize| {
+            let mut sum = 3.0;
+            for _ in 0..=n {
+                let Some(node) = self.nodes.get(at) else { return Some(sum) };
+                sum += if let Made::Add(_) = node { 1.0 } else { 0.0 };
+                at = node.reads(of);
+            }
+            None
+        };
+        (0..n).map(value).collect()
+    }
+}
+
+/// Documents in which the nodes have one of three orders, as a selector and `k` say. Arms read nodes
+/// that are earlier in each order which they may meet; in some documents, one arm reads any node.
+fn generated() -> impl Strategy<Value = Generated> {
+    let n = 5_usize;
+    let node = (0_u8..8, 0_u8..5, selector(), any::<bool>(), [0_usize..100, 0..100, 0..100]);
+    let orders = prop::collection::vec(prop::collection::vec(any::<u16>(), n), 3);
+    let loose = (prop::bool::weighted(0.4), 0..n, 0..n);
+    let all_nodes = prop::collection::vec(node, n);
+    (prop::sample::select(vec!["f32", "f64", "i32"]), selector(), all_nodes, orders, loose)
+        .prop_map(move |(x_type, main, nodes, orders, loose)| {
+            let all = all(x_type == "i32");
+            let earlier = |i: usize, j: usize, of: &Given| {
+                let order = if main.holds(of) { 0 } else { 1 + usize::from(of.k >= 1) };
+                (orders[order][j], j) < (orders[order][i], i)
+            };
+            let mut arm = |i: usize, at: usize, meets: &dyn Fn(&Given) -> bool| {
+                let fits =
+                    |j: &usize| all.iter().filter(|of| meets(of)).all(|of| earlier(i, *j, of));
+                let fitting: Vec<usize> = (0..n).filter(|j| *j != i && fits(j)).collect();
+                if fitting.is_empty() { n } else { fitting[at % fitting.len()] }
+            };
+            let made = nodes.iter().enumerate().map(|(i, (kind, form, own, is_main, at))| {
+                let selector = match (*is_main, kind % 2) {
+                    (true, 0) => main.clone(),
+                    (true, _) => Selector::Not(Box::new(main.clone())),
+                    (false, _) => own.clone(),
+                };
+                match kind {
+                    0 => Made::Add(arm(i, at[0], &|_| true)),
+                    1 => {
+                        let at =
+                            [0, 1, 2].map(|k| arm(i, at[k as usize], &|of| of.k.clamp(0, 2) == k));
+                        Made::Choose(at)
+                    }
+                    _ => {
+                        let no = arm(i, at[0], &|of| !selector.holds(of));
+                        let yes = arm(i, at[1], &|of| selector.holds(of));
+                        Made::Switch(*form, selector, [no, yes])
+                    }
+                }
+            });
+            let mut nodes: Vec<Made> = made.collect();
+            if let (true, i, j) = loose
+                && let Made::Switch(.., arms) = &mut nodes[i]
+            {
+                arms[j % 2] = j;
+            }
+            Generated { x_type, nodes }
+        })
+}
+
+/// Whether some nodes depend on themselves if all arms count.
+fn is_cyclic(nodes: &[Made]) -> bool {
+    let mut left: Vec<usize> = (0..nodes.len()).collect();
+    loop {
+        let waits = |i: &usize| match &nodes[*i] {
+            Made::Add(a) => left.contains(a),
+            Made::Switch(.., arms) => arms.iter().any(|arm| left.contains(arm)),
+            Made::Choose(arms) => arms.iter().any(|arm| left.contains(arm)),
+        };
+        let next: Vec<usize> = left.iter().copied().filter(waits).collect();
+        if next.len() == left.len() {
+            return !left.is_empty();
+        }
+        left = next;
+    }
+}
+
+#[test]
+fn documents_are_refused_exactly_if_a_cycle_closes_for_some_values() {
+    let config = ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let (n_broken, n_refused) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    let result = runner.run(&generated(), |made| {
+        let (engine, text) = (Engine::new(), made.text());
+        let all = all(made.x_type == "i32");
+        let values: Option<Vec<Vec<f32>>> = all.iter().map(|of| made.values(of)).collect();
+        let loaded = engine.load(text.as_bytes());
+        let Some(values) = values else {
+            let error = loaded.err().map(|error| error.to_string());
+            let is_told = error.as_ref().is_some_and(|error| error.contains("form a cycle"));
+            prop_assert!(is_told, "{error:?}: {text}");
+            n_refused.set(n_refused.get() + 1);
+            return Ok(());
+        };
+        prop_assert!(loaded.is_ok(), "{}: {text}", loaded.err().expect("an error"));
+        if !is_cyclic(&made.nodes) {
+            return Ok(());
+        }
+        n_broken.set(n_broken.get() + 1);
+        let request = Request::new()
+            .column("s", all.iter().map(|of| of.s).collect::<Vec<_>>())
+            .column("t", all.iter().map(|of| of.t).collect::<Vec<_>>())
+            .column("k", all.iter().map(|of| of.k).collect::<Vec<_>>())
+            .column("y", all.iter().map(|of| of.y as f32).collect::<Vec<_>>())
+            .column("z", all.iter().map(|of| of.z as f32).collect::<Vec<_>>());
+        let request = match made.x_type {
+            "i32" => request.column("x", all.iter().map(|of| of.x as i32).collect::<Vec<_>>()),
+            "f32" => request.column("x", all.iter().map(|of| of.x as f32).collect::<Vec<_>>()),
+            _ => request.column("x", all.iter().map(|of| of.x).collect::<Vec<_>>()),
+        };
+        for i in 0..made.nodes.len() {
+            let expected: Vec<f32> = values.iter().map(|values| values[i]).collect();
+            let found = numbers(&engine, &text, &request, &format!("n{i}"));
+            prop_assert_eq!(&found, &expected, "n{} of {}", i, text);
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(n_broken.get() >= 40, "only {} have conditional cycles", n_broken.get());
+    assert!(n_refused.get() >= 20, "only {} are refused", n_refused.get());
+}
