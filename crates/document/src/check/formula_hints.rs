@@ -29,7 +29,8 @@ impl Shapes<'_> {
                 }
                 if let Some((call, hint)) = range.and_then(|it| self.use_meant(node, def, it)) {
                     let path = self.text_of(node, def).map_or("", |text| &text[call.clone()]);
-                    let message = format!("there is no group called `{}`", shortened(path));
+                    let path: String = path.split_whitespace().collect();
+                    let message = format!("there is no group called `{}`", shortened(&path));
                     let range = Some((call.start, call.end));
                     return SettingError::Refused { name, message, range, hint: Some(hint) };
                 }
@@ -73,24 +74,24 @@ impl Shapes<'_> {
         })
     }
 
-    /// A call of a group of a used document by nearly the name of the document, which ends with this
-    /// part of a formula, and the hint for it.
+    /// The bytes of a call of a group of a used document by nearly the name of that document, given
+    /// those of the name of the group, and the hint for it.
     fn use_meant(
         &self,
         node: &Node,
         def: &NodeDef,
-        (_, end): (usize, usize),
+        (start, end): (usize, usize),
     ) -> Option<(Range<usize>, String)> {
-        let formula = def.formula.as_ref()?;
         let text = self.text_of(node, def)?;
-        let mut calls = (formula.group_calls)(text, &|name| name.contains('/')).into_iter();
-        let call = calls.find(|call| call.group.end == end)?.group;
-        let (alias, group) = text[call.clone()].split_once('/')?;
-        if self.document.uses.contains_key(alias) || node.inputs.get(alias).is_some() {
-            return None;
-        }
-        let near = did_you_mean(alias, self.document.uses.keys().map(|name| &**name))?;
-        Some((call.clone(), format!("did you mean `{near}/{group}`?")))
+        let group = text.get(start..end)?;
+        let before = text[..start].trim_end().strip_suffix('/')?.trim_end();
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let from = before.trim_end_matches(is_name).len();
+        let alias = &before[from..];
+        let is_known = self.document.uses.contains_key(alias) || node.inputs.get(alias).is_some();
+        let names = self.document.uses.keys().map(|name| &**name);
+        let near = did_you_mean(alias, names).filter(|_| !is_known && !alias.is_empty())?;
+        Some((from..end, format!("did you mean `{near}/{group}`?")))
     }
 
     fn text_of<'n>(&self, node: &'n Node, def: &NodeDef) -> Option<&'n str> {
