@@ -18,6 +18,15 @@ pub(super) struct Above<'a, 'd> {
     pub(super) conditions: &'a Conditions,
 }
 
+impl Above<'_, '_> {
+    /// Whether all numbers in a formula may have one type, as in format 1: then formulas that
+    /// compare the same sources may compare them in different types.
+    pub(super) fn has_one_type(self) -> bool {
+        let document = self.grain.document;
+        document.format == 1 || document.groups.values().any(|group| group.is_of_format_1)
+    }
+}
+
 /// A text that only this source has; `None` for several sources.
 pub(super) fn key_of(above: Above<'_, '_>, source: &InputValue) -> Option<String> {
     let source = above.firsts.of(source).unwrap_or_else(|| source.clone());

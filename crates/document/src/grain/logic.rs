@@ -399,7 +399,7 @@ impl Logic {
         source: &InputValue,
         (x, is_whole): (f64, bool),
     ) -> Option<Function> {
-        let ty = type_of(above, source)?;
+        let ty = type_of(above, source).filter(|_| !above.has_one_type())?;
         let key = key_of(above, source)?;
         let (values, x, last) = if ty == Type::I32 || ty == Type::I64 {
             let values = integers(ty);
@@ -439,6 +439,9 @@ impl Logic {
         operands: [&Operand; 2],
         computing: Computing,
     ) -> Option<Function> {
+        if above.has_one_type() {
+            return None;
+        }
         let mut is_ordered = true;
         let mut is_fractional = false;
         let mut key = |operand: &Operand| match operand {

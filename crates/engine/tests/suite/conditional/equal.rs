@@ -264,3 +264,20 @@ fn conditions_that_formulas_compute_break_cycles() {
     assert!(apart.contains("such as `!c` from `c`"), "{apart}");
     assert!(error(&once.replace("t > 1", "a > 1")).contains("form a cycle: `a` -> "));
 }
+
+#[test]
+fn comparisons_in_different_types_are_not_related() {
+    let of = |format: u32| {
+        json!({ "millstream": format,
+            "inputs": { "d": { "type": "f64", "default": 3 }, "s": { "type": "f32", "default": 2 } },
+            "nodes": {
+                "c": { "type": "compare.greater", "in": { "a": input("d"), "b": 16_777_216 } },
+                "p": formula("d > 16777216 ? s : q",
+                    &json!({ "d": input("d"), "s": input("s"), "q": from("q") })),
+                "q": super::switch(&from("c"), &input("s"), &from("p")) },
+            "outputs": { "q": { "type": "f64", "from": "q.value" } } })
+    };
+    assert!(Engine::new().load(of(2).to_string().as_bytes()).is_ok());
+    // The formula compares in f32, in which 16777217 is 16777216.
+    assert!(error(&of(1)).contains("form a cycle when"), "{}", error(&of(1)));
+}
