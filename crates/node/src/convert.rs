@@ -209,7 +209,9 @@ mod tests {
         let list = Type::F32.list().expect("one level");
         let converted = convert_value(&Value::F32(0.5), list).expect("a list of one");
         assert_eq!(converted.to_string(), "[0.5]");
-        assert!(convert_value(&Value::I32(1), list).is_none(), "one conversion, not two");
+        let widened = convert_value(&Value::I32(1), list).expect("a list of a wider number");
+        assert_eq!(widened.to_string(), "[1.0]");
+        assert!(convert_value(&Value::F64(1.0), list).is_none(), "it would narrow");
         let white = convert_value(&Value::Vec3([1.0; 3].into()), Type::COLOR).expect("opaque");
         assert_eq!(white.to_string(), "[1.0, 1.0, 1.0, 1.0]");
     }

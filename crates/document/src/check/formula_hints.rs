@@ -88,7 +88,7 @@ impl Shapes<'_> {
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let from = before.trim_end_matches(is_name).len();
         let alias = &before[from..];
-        let is_known = self.document.uses.contains_key(alias) || node.inputs.get(alias).is_some();
+        let is_known = self.document.uses.contains_key(alias);
         let names = self.document.uses.keys().map(|name| &**name);
         let near = did_you_mean(alias, names).filter(|_| !is_known && !alias.is_empty())?;
         Some((from..end, format!("did you mean `{near}/{group}`?")))
