@@ -183,7 +183,8 @@ impl Copying<'_, '_> {
                         if blocks.is_empty()
                             && let Some(other) = arms.iter().position(|it| !it.is_empty())
                         {
-                            values[arm] = values[other].clone();
+                            let other = values[other].clone();
+                            values[arm] = other;
                         }
                     }
                     self.choose(nodes, (*selector, ty), &values);

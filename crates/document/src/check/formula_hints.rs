@@ -28,7 +28,7 @@ impl Shapes<'_> {
                     return SettingError::Refused { name, message, range, hint };
                 }
                 if let Some((call, hint)) = range.and_then(|it| self.use_meant(node, def, it)) {
-                    let path = self.text_of(node, def).map_or("", |text| &text[call.clone()]);
+                    let path = text_of(node, def).map_or("", |text| &text[call.clone()]);
                     let path: String = path.split_whitespace().collect();
                     let message = format!("there is no group called `{}`", shortened(&path));
                     let range = Some((call.start, call.end));
@@ -63,8 +63,8 @@ impl Shapes<'_> {
         (start, end): (usize, usize),
     ) -> Option<FormulaFault> {
         let formula = def.formula.as_ref()?;
-        let text = self.text_of(node, def)?;
-        let name = text.get(start..end).filter(|name| self.document.groups.contains_key(*name))?;
+        let text = text_of(node, def)?;
+        let name = text.get(start..end).filter(|name| self.document.groups.contains_key(name))?;
         (formula.fault_in_call)(text, start..end).or_else(|| {
             Some(FormulaFault {
                 message: format!("calls of `{}` are nested too deeply", shortened(name)),
@@ -82,7 +82,7 @@ impl Shapes<'_> {
         def: &NodeDef,
         (start, end): (usize, usize),
     ) -> Option<(Range<usize>, String)> {
-        let text = self.text_of(node, def)?;
+        let text = text_of(node, def)?;
         let group = text.get(start..end)?;
         let before = text[..start].trim_end().strip_suffix('/')?.trim_end();
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -94,10 +94,6 @@ impl Shapes<'_> {
         Some((from..end, format!("did you mean `{near}/{group}`?")))
     }
 
-    fn text_of<'n>(&self, node: &'n Node, def: &NodeDef) -> Option<&'n str> {
-        node.set.get(def.formula.as_ref()?.name)?.json.as_str()
-    }
-
     /// The group that a formula meant to call, if this part of it is the name of a call that is
     /// neither that of a function nor that of a group.
     fn group_meant(
@@ -107,7 +103,7 @@ impl Shapes<'_> {
         (start, end): (usize, usize),
     ) -> Option<&str> {
         let formula = def.formula.as_ref()?;
-        let text = self.text_of(node, def)?;
+        let text = text_of(node, def)?;
         let mut calls = (formula.group_calls)(text, &|_| true).into_iter();
         let call = calls.find(|call| call.group == (start..end))?;
         did_you_mean(&text[call.group], self.document.groups.keys().map(|name| &**name))
@@ -137,4 +133,9 @@ fn as_written(node: &Node, mut message: String) -> String {
         message = parts.collect::<Vec<_>>().join("`");
     }
     message
+}
+
+/// The text of a node's formula.
+fn text_of<'n>(node: &'n Node, def: &NodeDef) -> Option<&'n str> {
+    node.set.get(def.formula.as_ref()?.name)?.json.as_str()
 }

@@ -102,12 +102,13 @@ impl Logic {
         let is_integer = type_of(above, source) == Some(Type::I32);
         if ty == Type::BOOL {
             let key = format!("\0truth{key}");
-            let truth = self.leaf(key)?;
+            let truth = self.leaf(&key)?;
             return Some(vec![self.functions.not(truth)?, truth]);
         }
-        let (key, values) = match is_integer && ty == Type::I32 {
-            true => (key, integers(Type::I32)),
-            false => (format!("\0index{}{key}", ty.name()), i64::MIN..=i64::MAX),
+        let (key, values) = if is_integer && ty == Type::I32 {
+            (key, integers(Type::I32))
+        } else {
+            (format!("\0index{}{key}", ty.name()), i64::MIN..=i64::MAX)
         };
         let (last, mut arms) = (n as i64 - 1, Vec::with_capacity(n));
         for arm in 0..=last {
@@ -140,7 +141,7 @@ impl Logic {
                 let made = is_truth.then(|| {
                     let computed =
                         (depth < MAX_DEPTH).then(|| self.computed(above, &source, depth)).flatten();
-                    computed.or_else(|| self.leaf(key.clone()))
+                    computed.or_else(|| self.leaf(&key))
                 });
                 self.truths.insert(key, made.flatten());
                 made.flatten()?
@@ -346,7 +347,7 @@ impl Logic {
             key.push_str(&key_of(above, &node.inputs.get(&socket.name)?.value)?);
         }
         match signature.outputs[0].ty {
-            SocketType::Exact(ty) if ty == Type::BOOL => self.leaf(key).map(Operand::Truth),
+            SocketType::Exact(ty) if ty == Type::BOOL => self.leaf(&key).map(Operand::Truth),
             _ => Some(Operand::Computed(key)),
         }
     }
@@ -416,7 +417,7 @@ impl Logic {
         let first = *values.start();
         let mut made = FALSE;
         for (bit, low, high) in [
-            (LESS, first, x.checked_sub(1).unwrap_or(i64::MIN)),
+            (LESS, first, x.saturating_sub(1)),
             (EQUAL, x, x),
             (GREATER, x.saturating_add(1), last),
             (UNORDERED, last.saturating_add(1), *values.end()),
@@ -485,8 +486,8 @@ impl Logic {
     }
 
     /// A truth value about which nothing is known.
-    fn leaf(&mut self, key: String) -> Option<Function> {
-        self.within(&key, &(0..=1), 1..=1)
+    fn leaf(&mut self, key: &str) -> Option<Function> {
+        self.within(key, &(0..=1), 1..=1)
     }
 
     /// Whether a variable of these values is in a range.

@@ -249,7 +249,7 @@ impl Search<'_, '_> {
         let order = fine.order.iter().map(|node| self.member(names[*node as usize])).collect();
         let mut unread: Vec<(u32, u32)> = Vec::new();
         let mut all: Vec<u32> = Vec::with_capacity(part.nodes.len());
-        for (name, left) in part.nodes.iter() {
+        for (name, left) in &part.nodes {
             let member = self.member(name);
             let original = &self.body.nodes[&**name];
             let inputs = self.grain.unread(original, (&self.written[&**name], left));
@@ -302,7 +302,7 @@ impl Search<'_, '_> {
     /// What selects arms in the nodes of a part and depends on no node of the cycle.
     fn all_selectors(&mut self, part: &Part) -> Vec<Selector> {
         let mut found: Vec<Selector> = Vec::new();
-        for (name, node) in part.nodes.iter() {
+        for (name, node) in &part.nodes {
             let mut add = |source: InputValue, input, (n_arms, ty), read_as| {
                 let node = Arc::clone(name);
                 found.push(Selector { source, node, input, ty, read_as, n_arms });

@@ -157,7 +157,7 @@ impl Formula {
                 FormulaTerm::Not(of) => truth(of).map(|value| !value),
                 FormulaTerm::Table(table, [a, b]) => of_table(*table, [truth(a), truth(b)]),
                 FormulaTerm::Compare(outcomes, [a, b]) => match (truth(a), truth(b)) {
-                    (Some(a), Some(b)) => Some(outcomes >> a.cmp(&b) as i8 + 1 & 1 == 1),
+                    (Some(a), Some(b)) => Some(outcomes >> (a.cmp(&b) as i8 + 1) & 1 == 1),
                     _ => None,
                 },
                 // Numbers may be chosen, too: only whole choices of truth values are one.
