@@ -10,6 +10,7 @@
 
 mod body;
 mod calls;
+mod choices;
 mod closure;
 mod condition;
 mod copies;

@@ -25,8 +25,9 @@ pub fn node_type() -> NodeDef {
              to the second: `bool` to `i32`, `i64`, `f32` and `f64` (0 or 1); `i32` to `i64`, `f32` \
              and `f64`; `i64` to `f64`; `f32` and `f64` to each other; `f32` and `i32` to vectors, by \
              repetition; `vec3` and `color` to each other (alpha is 1, or dropped); a value to a list \
-             of it, and a number to a list of a wider type of number. What is written where the input is has the type of the result. Explicit \
-             conversions with a choice of rounding are nodes of their own.\n\nThe sockets of a \
+             of it, and a number to a list of a wider type of number. What is written where the \
+             input is has the type of the result. Explicit conversions with a choice of rounding \
+             are nodes of their own.\n\nThe sockets of a \
              generic type, such as `T`, take the first type in its list that holds all inputs linked \
              to them: it has no fewer bits per number than any of them, and fractions if any has. So \
              `f64` with `f32`, and `i64` with `f32`, make `f64`; `i32` with `f32` makes `f32`, in which \

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 
-use crate::implicit::convertible;
+use crate::implicit::{convertible, widens};
 use crate::node_def::NodeDef;
 use crate::registry::Registry;
 use crate::settings::{SettingKind, Settings};
@@ -117,18 +117,25 @@ fn through(
     if !convertible(from, takes) {
         return None;
     }
-    let before = usize::from(from != takes);
+    let before = n_conversions(from, takes);
     let outputs = signature.outputs.iter().filter_map(|output| {
         let gives = output.ty.resolve(&generics).ok()?;
         // One component of a vector is not a useful replacement for another vector.
         let is_part = |to: Type| n_lanes(from) > 1 && n_lanes(gives) == 1 && n_lanes(to) > 1;
-        let fits = to.iter().any(|to| convertible(gives, *to) && !is_part(*to));
-        fits.then(|| (before + usize::from(!to.contains(&gives)), output))
+        let fitting = to.iter().filter(|to| convertible(gives, **to) && !is_part(**to));
+        let after = fitting.map(|to| n_conversions(gives, *to)).min()?;
+        Some((before + after, output))
     });
     let (n_implicit, output) = outputs.min_by_key(|(n, _)| *n)?;
     let named = signature.outputs.len() > 1;
     let name = named.then(|| output.name.to_string());
     Some((generics, n_implicit, name))
+}
+
+/// The number of implicit conversions on a link between types that may be linked: a number becomes
+/// a list of a wider type in two.
+fn n_conversions(from: Type, to: Type) -> usize {
+    usize::from(from != to) + usize::from(widens(from, to) && to.element() != Some(from))
 }
 
 fn n_lanes(ty: Type) -> u8 {

@@ -15,17 +15,17 @@ mod body;
 mod known;
 mod zones;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::id::SideTable;
 use millstream_base::{Limits, Type};
 use millstream_node::interface::holds_closures;
-use millstream_node::{Instance, Interface, Registry, Settings};
+use millstream_node::{Interface, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::body::{Rewriting, closures_of};
 use self::known::{Closure, Form, FormId, Forms, Given};
+use super::choices::Choices;
 use super::copies::passing_on;
 use super::error::CheckError;
 use super::zone::check_states;
@@ -51,7 +51,7 @@ pub(super) fn resolve_calls(
         involved,
         forms: Forms::default(),
         made: FxHashMap::default(),
-        choices: HashMap::new(),
+        choices: Choices::new(registry),
         depth: 0,
         most_deep: limits.group_depth,
         n_nodes: 0,
@@ -143,8 +143,7 @@ struct Resolver<'c> {
     /// The bodies that were made, by the forms of the closures that come in; `None` while one is
     /// made, and for those that are wrong as a whole.
     made: FxHashMap<Use, Option<Arc<Made>>>,
-    /// Seeded, as names of node types come from documents.
-    choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
+    choices: Choices<'c>,
     depth: usize,
     most_deep: usize,
     n_nodes: usize,
@@ -215,24 +214,6 @@ impl Resolver<'_> {
         }
         self.checked.is_partial = true;
         rewriting.set(node, CheckedKind::Wrong, &[]);
-    }
-
-    /// A choice among as many values of a type.
-    fn choice(&mut self, switch: &Arc<str>, n: usize, value: Type) -> Arc<Instance> {
-        let key = (Arc::clone(switch), n, value);
-        if let Some(known) = self.choices.get(&key) {
-            return Arc::clone(known);
-        }
-        let def = self.registry.get(switch).expect("the type of a switch is known");
-        let sockets = &def.fixed_signature().expect("a switch has fixed sockets").inputs;
-        let n_single = sockets.iter().filter(|socket| !socket.multiple).count();
-        let n_left = (1 + n).saturating_sub(n_single) as u16;
-        let arity = |multiple: bool| if multiple { n_left } else { 1 };
-        let arities: Vec<u16> = sockets.iter().map(|socket| arity(socket.multiple)).collect();
-        let made = def.instantiate(Settings::default(), vec![value], &arities);
-        let made = Arc::new(made.expect("the arms of a switch may be of any type"));
-        self.choices.insert(key, Arc::clone(&made));
-        made
     }
 
     /// Makes the node at a position the use of a group, to whose inputs these things go; gives its
@@ -395,7 +376,7 @@ impl Resolver<'_> {
         let Some(values) = values.collect::<Option<Vec<Source>>>() else { return Given::Unknown };
         let mut types = values.iter().filter_map(|it| rewriting.type_of(self.checked, *it));
         let Some(ty) = types.next() else { return Given::Unknown };
-        let instance = self.choice(switch, arms.len(), ty);
+        let instance = self.choices.of(switch, arms.len(), ty);
         let place = rewriting.add(node, n_parts);
         let sources: Vec<Source> = [selected_by].into_iter().chain(values).collect();
         rewriting.set(place, CheckedKind::Call(instance), &sources);

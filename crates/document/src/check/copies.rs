@@ -1,11 +1,12 @@
 //! Copies of the nodes of conditional cycles, one copy per case, and choices among the copies.
 //!
 //! Nodes that a selector splits have copies for each of its arms; in an arm, only those that still
-//! depend on each other are split again. In the copies for a case, a switch with a known selector passes on the arm that it takes, so the
-//! copies form no cycle. The node itself becomes a choice, by the selectors, among its copies; so
-//! its readers and its position in the document stay the same. Copies of `n` are called `n/0`,
-//! `n/1` and so on, names that no author can write. The copy of a node that uses a group with
-//! switches uses another body, in which these switches pass on the arms they take.
+//! depend on each other are split again. In the copies for a case, a switch with a known selector
+//! passes on the arm that it takes, so the copies form no cycle. The node itself becomes a choice, by
+//! the selectors, among its copies; so its readers and its position in the document stay the same.
+//! Copies of `n` are called `n/0`, `n/1` and so on, names that no author can write. The copy of a
+//! node that uses a group with switches uses another body, in which these switches pass on the arms
+//! they take.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use std::sync::Arc;
 use millstream_base::id::Id;
 use millstream_base::{Type, Value};
 use millstream_node::interface::VALUE;
-use millstream_node::{Instance, Kernel, Registry, Settings};
+use millstream_node::{Instance, Kernel, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::choices::Choices;
 use super::condition::{Read, part_of_formula};
 use super::origin::{Origin, origin};
 use crate::checked::{
@@ -54,13 +56,12 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
             }
             let written = cycle.nodes.iter().map(|at| nodes[*at as usize].clone()).collect();
             let outputs = cycle.nodes.iter().map(|at| outputs_of(checked, id, *at)).collect();
-            let choices = HashMap::new();
+            let choices = Choices::new(registry);
             let conditions = vec![None; cycle.conditions.len()];
             let in_cases = &mut in_cases;
             let copying = Copying {
                 checked,
                 id,
-                registry,
                 cycle: &cycle,
                 written,
                 outputs,
@@ -124,14 +125,12 @@ fn outputs_of(checked: &Checked, id: BodyId, node: u32) -> Vec<(Arc<str>, Type)>
 struct Copying<'b, 'c> {
     checked: &'b mut Checked,
     id: BodyId,
-    registry: &'c Registry,
     cycle: &'c Conditional,
     /// The original nodes of the cycle.
     written: Vec<CheckedNode>,
     /// The outputs of each of them.
     outputs: Vec<Vec<(Arc<str>, Type)>>,
-    /// The choices among values of a type, by the type of the switch and the number of arms.
-    choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
+    choices: Choices<'c>,
     /// The nodes that compute the conditions of formulas.
     conditions: Vec<Option<Source>>,
     /// The values of the outputs of nodes in the present case, as far as they are known.
@@ -251,7 +250,7 @@ impl Copying<'_, '_> {
             for (output, (_, value)) in (0..).zip(self.outputs[self.at(*node)].clone()) {
                 let arms = values.iter().map(|values| values[at]);
                 let sources = std::iter::once(selector).chain(arms).collect();
-                let instance = self.choice(ty, values.len(), value);
+                let instance = self.choices.of(ty, values.len(), value);
                 let place = self.add(*node, CheckedKind::Call(instance), sources);
                 self.order.push(place);
                 self.values.insert((*node, output), Source::Node { node: place, output: 0 });
@@ -332,24 +331,6 @@ impl Copying<'_, '_> {
         let source = Source::Node { node: place, output: 0 };
         self.conditions[at] = Some(source);
         source
-    }
-
-    /// A choice among this many values of a type.
-    fn choice(&mut self, switch: &Arc<str>, n: usize, value: Type) -> Arc<Instance> {
-        let key = (Arc::clone(switch), n, value);
-        if let Some(known) = self.choices.get(&key) {
-            return Arc::clone(known);
-        }
-        let def = self.registry.get(switch).expect("the type of a switch is known");
-        let sockets = &def.fixed_signature().expect("a switch has fixed sockets").inputs;
-        let n_single = sockets.iter().filter(|socket| !socket.multiple).count();
-        let n_left = (1 + n).saturating_sub(n_single) as u16;
-        let arity = |multiple: bool| if multiple { n_left } else { 1 };
-        let arities: Vec<u16> = sockets.iter().map(|socket| arity(socket.multiple)).collect();
-        let made = def.instantiate(Settings::default(), vec![value], &arities);
-        let made = Arc::new(made.expect("the arms of a switch may be of any type"));
-        self.choices.insert(key, Arc::clone(&made));
-        made
     }
 
     fn at(&self, node: u32) -> usize {
