@@ -237,8 +237,8 @@ fn a_search_for_cases_that_takes_too_long_is_given_up() {
         at.map(|i| format!("a{i} && b{i}")).collect::<Vec<_>>().join(" || ")
     };
     let all = (0..20).map(|i| format!("a{i}")).collect::<Vec<_>>().join(" || ");
-    let inputs: String =
-        (0..20).map(|i| format!("input a{i}: bool = true\ninput b{i}: bool = true\n")).collect();
+    let inputs = (0..20).map(|i| format!("input a{i}: bool = true\ninput b{i}: bool = true\n"));
+    let inputs = inputs.collect::<Vec<_>>().concat();
     let of = |c: &str, d: &str| {
         format!(
             "{inputs}c = {c}\nd = {d}\np = c ? q + 1 : 3.0\nq = d ? 5.0 : p * 2\noutput q: f32 = q\n"
