@@ -495,6 +495,9 @@ impl Search<'_, '_> {
         let signature = def.and_then(|def| def.fixed_signature()).expect("the node is a switch");
         match signature.inputs[0].ty {
             SocketType::Exact(ty) if ty == Type::BOOL => format!("{source} is {}", arm == 1),
+            // An index outside of the arms selects the nearest one.
+            _ if arm == 0 => format!("{source} is at most 0"),
+            _ if arm + 1 == selector.n_arms => format!("{source} is at least {arm}"),
             _ => format!("{source} is {arm}"),
         }
     }

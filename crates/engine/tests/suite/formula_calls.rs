@@ -472,11 +472,8 @@ fn wrong_calls_are_told_as_in_the_text_form() {
         ("1 + more(x", "this `(` is not closed", "add a `)`"),
         ("more(1e400)", "the number is too large", ""),
         ("more(x, by: [x, 1])", "this list is not a list of values", "such as `[1, 2]`"),
-        (
-            "more(x, by: \"\\q\")",
-            "this text is not closed, or has an escape that there is not",
-            "escapes are those of JSON",
-        ),
+        ("more(x, by: \"\\q\")", "there is no such escape", "escapes are those of JSON"),
+        ("more(x, by: [1, 2)", "this `[` is not closed", "add a `]`"),
         ("more(x, )", "an argument of `more` is missing here", "or remove the comma"),
         ("more(, x)", "an argument of `more` is missing here", "or remove the comma"),
         ("clamp(x: 1)", "arguments of functions have no names", ""),

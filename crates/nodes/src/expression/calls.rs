@@ -5,9 +5,13 @@
 use std::ops::Range;
 
 use millstream_node::node_def::formula::{GroupArgument, GroupCall};
+use serde_json::Value as Json;
 
 use super::token::{Lexer, Symbol, Token, TokenKind};
 use super::{SyntaxError, functions};
+
+/// The length of the longest escape in a text, such as `\u00e9`.
+const MAX_ESCAPE: usize = 6;
 
 /// The outermost calls of groups in a text, which need not be a formula.
 pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<GroupCall> {
@@ -19,14 +23,15 @@ pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<Gr
             Some(token) => tokens.push(token),
         }
     }
+    let is_closed = closed(&tokens);
     let (mut calls, mut at) = (Vec::new(), 0);
     while at < tokens.len() {
         let is_after_point = at > 0 && is(tokens.get(at - 1), Symbol::Point);
         let name = name_at(&tokens, at).filter(|_| !is_after_point);
-        let called = name.filter(|(name, _)| {
+        let called = name.filter(|(name, open)| {
             let name = &text[name.clone()];
             let is_special = || functions::SPECIAL.iter().any(|(special, _)| *special == name);
-            functions::find(name).is_none() && !is_special() && is_group(name)
+            is_closed[*open] && functions::find(name).is_none() && !is_special() && is_group(name)
         });
         match called.and_then(|(name, open)| call(&tokens, name, open)) {
             Some((call, end)) => {
@@ -72,21 +77,59 @@ pub(super) fn fault(text: &str, name: Range<usize>) -> Option<SyntaxError> {
 /// The error of a text, a list or an object in a call that is no JSON value.
 fn no_value(text: &str, start: usize) -> SyntaxError {
     let rest = &text[start..];
-    let n = rest.find([',', ')']).unwrap_or(rest.len());
-    let of = |message, hint| SyntaxError::new(message, start..start + n).hint(hint);
+    let read = serde_json::Deserializer::from_str(rest).into_iter::<Json>().next();
+    let error = read.and_then(Result::err);
+    // The bytes that were read up to the fault.
+    let n_read = error.as_ref().map_or(rest.len(), |error| {
+        let lines = rest.split_inclusive('\n').take(error.line().saturating_sub(1));
+        (lines.map(str::len).sum::<usize>() + error.column()).min(rest.len())
+    });
+    let is_open = error.is_some_and(|error| error.is_eof()) || rest[..n_read].ends_with(')');
+    let until = |n: usize| start..start + n;
+    let of = |message: &str, range, hint: &str| SyntaxError::new(message, range).hint(hint);
     match rest.chars().next() {
-        Some('"') => of(
-            "this text is not closed, or has an escape that there is not",
-            "escapes are those of JSON: `\\\"`, `\\\\`, `\\n`, `\\t`, `\\u00e9`",
-        ),
+        Some('"') if is_open => of("this text is not closed", until(1), "add a `\"`"),
+        Some('"') => match rest[..n_read].rfind('\\').filter(|at| n_read - at <= MAX_ESCAPE) {
+            Some(at) => of(
+                "there is no such escape",
+                start + at..start + n_read,
+                "escapes are those of JSON: `\\\"`, `\\\\`, `\\n`, `\\t`, `\\u00e9`",
+            ),
+            None => of(
+                "this text contains a control character",
+                until(n_read),
+                "write it as in JSON: `\\n`, `\\t` or `\\u0001`",
+            ),
+        },
+        Some('[') if is_open => of("this `[` is not closed", until(1), "add a `]`"),
         Some('[') => of(
             "this list is not a list of values",
+            until(n_read),
             "write it with values only, such as `[1, 2]`, or make it in a node of its own",
         ),
-        _ => {
-            of("this object is not a value", "write it as in JSON, or make it in a node of its own")
+        _ if is_open => of("this `{` is not closed", until(1), "add a `}`"),
+        _ => of(
+            "this object is not a value",
+            until(n_read),
+            "write it as in JSON, or make it in a node of its own",
+        ),
+    }
+}
+
+/// Whether each token is a parenthesis that is closed.
+fn closed(tokens: &[Token<'_>]) -> Vec<bool> {
+    let mut is_closed = vec![false; tokens.len()];
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if is(Some(token), Symbol::Open) {
+            open.push(at);
+        } else if is(Some(token), Symbol::Close)
+            && let Some(open) = open.pop()
+        {
+            is_closed[open] = true;
         }
     }
+    is_closed
 }
 
 fn is(token: Option<&Token<'_>>, symbol: Symbol) -> bool {
@@ -160,20 +203,35 @@ mod tests {
 
     use super::*;
 
+    /// The name of the call of `f`.
+    fn at(text: &str) -> Range<usize> {
+        let start = text.find('f').expect("there is a call");
+        start..start + 1
+    }
+
+    #[test]
+    fn calls_that_are_not_closed_are_not_searched_for_their_ends() {
+        let never = |_: &str| -> bool { unreachable!("no call is closed") };
+        assert!(group_calls(&"f(x, ".repeat(200_000), &never).is_empty());
+    }
+
     #[test]
     fn the_fault_in_the_brackets_of_a_call_is_found() {
         for (text, expected) in [
             ("f(a", Some((1..2, "this `(` is not closed"))),
             ("f(g(a)", Some((1..2, "this `(` is not closed"))),
             ("f([a, 1])", Some((2..4, "this list is not a list of values"))),
-            (
-                "f(b: \"\\q\")",
-                Some((5..9, "this text is not closed, or has an escape that there is not")),
-            ),
+            ("f(b: \"a\\q\")", Some((7..9, "there is no such escape"))),
+            ("f(b: \"\\u00g1\")", Some((6..12, "there is no such escape"))),
+            ("f(b: \"a", Some((5..6, "this text is not closed"))),
+            ("f(b: \"a\n\")", Some((5..8, "this text contains a control character"))),
+            ("2 + f(x, [1, 2", Some((9..10, "this `[` is not closed"))),
+            ("f([1, 2)", Some((2..3, "this `[` is not closed"))),
+            ("f({ \"x\": 1)", Some((2..3, "this `{` is not closed"))),
             ("f([1, 2], \"\\n\", {})", None),
             ("f(2 +)", None),
         ] {
-            let found = fault(text, 0..1).map(|error| (error.range, error.message));
+            let found = fault(text, at(text)).map(|error| (error.range, error.message));
             let expected = expected.map(|(range, message)| (range, message.to_owned()));
             assert_eq!(found, expected, "{text}");
         }

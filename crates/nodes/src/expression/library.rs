@@ -114,6 +114,10 @@ impl Library {
                 Err((format!("`{name}` is defined by a document"), hint.into()))
             }
             Some(def) => Ok(def),
+            None if name == super::NAME => {
+                let hint = "write its formula in parentheses, or use a separate node and link it";
+                Err((format!("formulas do not call `{name}`"), hint.into()))
+            }
             None => {
                 let hint = match self.registry.nearest(name) {
                     Some(near) => format!("did you mean `{near}`?"),

@@ -408,8 +408,8 @@ fn unknown_function(name: &str, token: Token<'_>, text: &str) -> SyntaxError {
     let alias = before.map(|before| before.rsplit(|c| !is_name(c)).next().unwrap_or_default());
     if let Some(alias) = alias.filter(|alias| alias.starts_with(char::is_alphabetic)) {
         return error.hint(format!(
-            "if `{alias}/{name}` is a group of another document, add a line `use {alias} = \
-             \"FILE\"`"
+            "if `{alias}/{name}` is a group of another document, check its name, or add a \
+             line `use {alias} = \"FILE\"`"
         ));
     }
     match did_you_mean(name, names()) {

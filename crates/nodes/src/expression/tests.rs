@@ -271,7 +271,7 @@ fn errors_say_where_they_are_and_what_to_do() {
     );
     refused(
         "zz / fill(1)",
-        "5..9: there is no function called `fill` (if `zz/fill` is a group of another document, add a line `use zz = \"FILE\"`)",
+        "5..9: there is no function called `fill` (if `zz/fill` is a group of another document, check its name, or add a line `use zz = \"FILE\"`)",
     );
     refused("x(1)", "0..1: there is no function called `x` (a product is written `x * (...)`)");
     refused("sin(1, 2)", "0..9: `sin` takes 1 argument, not 2");
