@@ -170,6 +170,11 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// A number with its noun where more was expected: `no rows`, `only 1 row`.
+pub fn only_counted(n: u64, noun: &str) -> String {
+    if n == 0 { format!("no {noun}s") } else { format!("only {}", counted(n, noun)) }
+}
+
 /// The candidate that `name` was probably meant to be: the one at the smallest edit distance, if
 /// that distance is small.
 pub fn did_you_mean<'a>(

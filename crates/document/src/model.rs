@@ -216,6 +216,9 @@ pub struct OutputDef {
     /// The position of the output in the text.
     #[serde(skip)]
     pub spot: Spot,
+    /// The position of its source in the text; empty if it is not known separately.
+    #[serde(skip)]
+    pub source_spot: Spot,
 }
 
 /// The source of an output.
@@ -431,7 +434,13 @@ impl InputDef {
 impl OutputDef {
     /// An output of this type.
     pub fn new(ty: impl Into<Arc<str>>, from: OutputFrom) -> Self {
-        Self { ty: ty.into(), from, unit: None, about: None, spot: Spot::default() }
+        let (spot, source_spot) = (Spot::default(), Spot::default());
+        Self { ty: ty.into(), from, unit: None, about: None, spot, source_spot }
+    }
+
+    /// Where its source is written.
+    pub(crate) fn spot_of_source(&self) -> Spot {
+        if self.source_spot.span().is_empty() { self.spot } else { self.source_spot }
     }
 }
 

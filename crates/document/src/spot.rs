@@ -29,6 +29,12 @@ impl Spot {
         Span { start: self.start, end: self.start + (self.length & LENGTH) }
     }
 
+    /// Whether another part is written inside this one.
+    pub(crate) fn holds(self, other: Self) -> bool {
+        let (outer, inner) = (self.span(), other.span());
+        !inner.is_empty() && outer.start <= inner.start && inner.end <= outer.end
+    }
+
     /// The same spot, for a part with an error that could still be read completely.
     pub fn wrong(self) -> Self {
         Self { length: self.length | WRONG, ..self }

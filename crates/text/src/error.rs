@@ -1,6 +1,6 @@
 //! Errors in the text form, apart from those of names and types, which checking finds.
 
-use millstream_base::diagnostics::counted;
+use millstream_base::diagnostics::only_counted;
 use millstream_document::CheckError;
 
 /// Why a part of a text is not part of a document.
@@ -64,9 +64,15 @@ pub enum TextError {
         /// The nearest name, or the next step.
         hint: String,
     },
-    /// An input by position, of a group whose inputs are in another document.
-    #[error("the inputs of `{name}` are in another document, so their order is not known here")]
-    #[diagnostic(code(text::needs_names), help("name each input: `{name}(x: 1, y: 2)`"))]
+    /// An input by position, of a group that another document has, if there is one.
+    #[error("`{name}` would be in another document, so its inputs need names here")]
+    #[diagnostic(
+        code(text::needs_names),
+        help(
+            "write each one as `NAME: ...`; if there is no such group or input, the next check says \
+             which ones there are"
+        )
+    )]
     NeedsNames {
         /// The group.
         name: String,
@@ -79,7 +85,7 @@ pub enum TextError {
         name: String,
     },
     /// More inputs than the node has.
-    #[error("`{name}` has only {}", counted(*n as u64, "input"))]
+    #[error("`{name}` has {}", only_counted(*n as u64, "input"))]
     #[diagnostic(code(text::too_many_inputs), help("{hint}"))]
     TooManyInputs {
         /// The node type or group.

@@ -192,6 +192,8 @@ pub(crate) struct Call<'t> {
     pub(crate) word: CallWord,
     pub(crate) is_muted: bool,
     pub(crate) name: Word<'t>,
+    /// The place of the name.
+    pub(crate) name_span: Span,
     /// 1 by default.
     pub(crate) version: u32,
     pub(crate) args: Range<u32>,

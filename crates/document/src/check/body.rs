@@ -16,7 +16,7 @@ use super::groups::path;
 use super::instances::Instances;
 use super::links::{Given, Linker, Links, Names, socket_at};
 use super::literals::Literals;
-use super::mismatch::mismatch;
+use super::mismatch::{describe_link, mismatch};
 use super::names::{BodyNames, ByAddress};
 use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
@@ -149,9 +149,11 @@ impl<'d, 'c> Checker<'d, 'c> {
             let at = def.at().part(Part::Output(name));
             outputs.push(match &output.from {
                 _ if output.spot.is_unreadable() => Given::Broken,
-                OutputFrom::Link(link) => linker.names.link(link, output.spot, at, linker.problems),
+                OutputFrom::Link(link) => {
+                    linker.names.link(link, output.spot_of_source(), at, linker.problems)
+                }
                 OutputFrom::Input(name) => {
-                    linker.names.input(name, output.spot, at, linker.problems)
+                    linker.names.input(name, output.spot_of_source(), at, linker.problems)
                 }
             });
         }
@@ -246,12 +248,15 @@ fn checked_outputs(
         let to = face.outputs[i];
         if let (Some(from), Some(to)) = (typing.given_type(*given), to) {
             let at = def.at().part(Part::Output(name));
+            let registry = typing.shapes.registry();
             let source_name = || match &output.from {
-                OutputFrom::Link(link) => format!("`{link}`"),
+                OutputFrom::Link(link) => {
+                    describe_link(link, output.source_spot, Some(def.nodes), registry)
+                }
                 OutputFrom::Input(name) => format!("input `{name}`"),
             };
             if !convertible(from, to) {
-                let (registry, form) = (typing.shapes.registry(), typing.shapes.form());
+                let form = typing.shapes.form();
                 let error = mismatch((registry, form), source_name(), from, &[to], at.whole());
                 typing.problems.report(at, output.spot.span(), &error);
             } else if narrows(from, to) && typing.problems.takes_note() {

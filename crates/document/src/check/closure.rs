@@ -165,8 +165,7 @@ impl Calls<'_, '_> {
                     _ => "not known to be one".into(),
                 };
                 if !matches!(end, End::Unknown) {
-                    let source_name =
-                        describe(&source.value, Some(self.body.nodes), shapes.registry());
+                    let source_name = describe(source, Some(self.body.nodes), shapes.registry());
                     let error = CheckError::NotAClosure { source_name, found };
                     problems.report(socket_at(place, CALLED), source.spot.span(), &error);
                 }
@@ -187,7 +186,7 @@ impl Calls<'_, '_> {
         let source_name = node
             .inputs
             .get(CALLED)
-            .map(|it| describe(&it.value, Some(self.body.nodes), shapes.registry()));
+            .map(|it| describe(it, Some(self.body.nodes), shapes.registry()));
         let source_name = source_name.unwrap_or_default();
         let found = format!("what `{}` itself gives", shortened(name));
         let error = CheckError::NotAClosure { source_name, found };

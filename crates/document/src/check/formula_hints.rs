@@ -8,6 +8,8 @@ use millstream_node::node_def::formula::FormulaFault;
 use millstream_node::settings::SettingError;
 
 use super::shapes::Shapes;
+use super::spots::{as_call, nested};
+use crate::at::At;
 use crate::model::{InputValue, Node};
 use crate::problems::shortened;
 
@@ -16,7 +18,7 @@ impl Shapes<'_> {
     /// a group by nearly its name.
     pub(super) fn with_hint(
         &self,
-        node: &Node,
+        (node, at): (&Node, At<'_>),
         def: &NodeDef,
         error: SettingError,
     ) -> SettingError {
@@ -34,8 +36,8 @@ impl Shapes<'_> {
                     let range = Some((call.start, call.end));
                     return SettingError::Refused { name, message, range, hint: Some(hint) };
                 }
-                let message = as_written(node, message);
-                let hint = hint.map(|hint| as_written(node, hint));
+                let message = self.as_written((node, at), message);
+                let hint = hint.map(|hint| self.as_written((node, at), hint));
                 let group = range.and_then(|range| self.group_meant(node, def, range));
                 let hint = group.map(|group| format!("did you mean `{group}`?")).or(hint);
                 SettingError::Refused { name, message, range, hint }
@@ -108,31 +110,35 @@ impl Shapes<'_> {
         let call = calls.find(|call| call.group == (start..end))?;
         did_you_mean(&text[call.group], self.document.groups.keys().map(|name| &**name))
     }
-}
 
-/// A message about a formula in which the calls of groups stand as authors write them: in the text
-/// of the formula, names of inputs stand for them.
-fn as_written(node: &Node, mut message: String) -> String {
-    for (input, source) in node.inputs.iter() {
-        let InputValue::Link(link) = &source.value else { continue };
-        // Names of nodes that authors write contain no point.
-        let Some((_, called)) = link.node.rsplit_once('.') else { continue };
-        let is_number = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
-        let group = match called.rsplit_once('_') {
-            Some((group, number)) if is_number(number) => group,
-            _ => called,
+    /// A message about a formula in which calls that are nodes stand as authors write them: in the
+    /// text of the formula, names of inputs stand for them.
+    fn as_written(&self, (node, at): (&Node, At<'_>), mut message: String) -> String {
+        let nodes = match at.group {
+            "" => Some(&self.document.nodes),
+            group => self.document.groups.get(group).map(|group| &group.nodes),
         };
-        // Code in messages stands between backticks.
-        let parts = message.split('`').enumerate().map(|(at, part)| {
-            let word = |word: &str| {
-                if *word == **input { format!("{group}(...)") } else { word.to_owned() }
-            };
-            let words = || part.split(' ').map(word).collect::<Vec<_>>().join(" ");
-            if at % 2 == 1 { words() } else { part.to_owned() }
-        });
-        message = parts.collect::<Vec<_>>().join("`");
+        let Some(nodes) = nodes else { return message };
+        for (input, source) in node.inputs.iter() {
+            let InputValue::Link(link) = &source.value else { continue };
+            let Some(called) = nested(link, source.spot, nodes) else { continue };
+            // The name of a node for a letter that its author bound is longer than the letter.
+            if called.part().is_none() && input.chars().count() < link.node.chars().count() {
+                continue;
+            }
+            let call = as_call(called, self.registry());
+            // Code in messages stands between backticks.
+            let parts = message.split('`').enumerate().map(|(at, part)| {
+                if at % 2 == 0 {
+                    return part.to_owned();
+                }
+                let words = part.split(' ').map(|it| if *it == **input { &*call } else { it });
+                words.collect::<Vec<_>>().join(" ")
+            });
+            message = parts.collect::<Vec<_>>().join("`");
+        }
+        message
     }
-    message
 }
 
 /// The text of a node's formula.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_base::diagnostics::only_counted;
 use millstream_base::literal::form_of;
 use millstream_node::Zone;
 use millstream_node::zone::{Course, OwnInput};
@@ -305,11 +306,7 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             }
             WrongArgument::Extra(n) if *n == body.inputs.len() => {
                 let (n, names) = (body.inputs.len(), listed(body.inputs.keys().map(|it| &**it)));
-                let n = match n {
-                    0 => "no inputs".to_owned(),
-                    1 => "only 1 input".to_owned(),
-                    n => format!("only {n} inputs"),
-                };
+                let n = only_counted(n as u64, "input");
                 let hint = if names.is_empty() {
                     "remove the argument".to_owned()
                 } else {

@@ -12,12 +12,12 @@ use serde_json::Value as Json;
 
 use super::error::CheckError;
 use super::links::socket_at;
-use super::spots::spot_of_literal;
+use super::spots::{as_call, nested, spot_of_literal};
 use super::types::{NodeDefs, Typing};
 use crate::at::Part;
-use crate::formula_calls::text;
-use crate::model::{Form, InputValue, Named, Node};
+use crate::model::{Form, Input, InputValue, Link, Named, Node};
 use crate::problems::shortened;
+use crate::spot::Spot;
 
 impl Typing<'_, '_> {
     /// Reports a list where one item of it is expected.
@@ -103,32 +103,33 @@ fn takes(to: &[Type]) -> String {
 
 impl Typing<'_, '_> {
     /// The name of a source in messages.
-    pub(super) fn described(&self, value: &InputValue) -> String {
+    pub(super) fn described(&self, source: &Input) -> String {
         let nodes = match self.defs {
             NodeDefs::Body(nodes) => Some(nodes),
             NodeDefs::One(_) => None,
         };
-        describe(value, nodes, self.shapes.registry())
+        describe(source, nodes, self.shapes.registry())
     }
 }
 
-/// The name of a source in messages. A part of a formula is told as it is written.
-pub(super) fn describe(
-    value: &InputValue,
+/// The name of a source in messages.
+pub(super) fn describe(source: &Input, nodes: Option<&Named<Node>>, registry: &Registry) -> String {
+    match &source.value {
+        InputValue::Link(link) => describe_link(link, source.spot, nodes, registry),
+        InputValue::Input(name) => format!("input `{name}`"),
+        InputValue::Literal(_) | InputValue::Several(_) => "the literal".into(),
+    }
+}
+
+/// The name of a link in messages. A node that is written in its place is told as it is written.
+pub(super) fn describe_link(
+    link: &Link,
+    spot: Spot,
     nodes: Option<&Named<Node>>,
     registry: &Registry,
 ) -> String {
-    let link = match value {
-        InputValue::Link(link) => link,
-        InputValue::Input(name) => return format!("input `{name}`"),
-        InputValue::Literal(_) | InputValue::Several(_) => return "the literal".into(),
-    };
-    let node = nodes.and_then(|nodes| nodes.get(&link.node));
-    let Some((node, part)) = node.and_then(|node| Some((node, node.part()?))) else {
-        return format!("`{link}`");
-    };
-    match part.argument.and_then(|_| text(node, registry)) {
-        Some(text) => format!("`{}`", shortened(text)),
-        None => format!("`{}(...)`", shortened(&part.group)),
+    match nodes.and_then(|nodes| nested(link, spot, nodes)) {
+        Some(node) => format!("`{}`", as_call(node, registry)),
+        None => format!("`{link}`"),
     }
 }

@@ -10,7 +10,9 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::links::{Given, Names};
 use super::shapes::{NodeShape, Shapes};
-use crate::at::At;
+use super::spots::{as_call, nested};
+use crate::at::{At, Part};
+use crate::formula_calls::text;
 use crate::model::{Input, InputValue, Link, Named, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
@@ -91,6 +93,15 @@ impl BodyNames<'_, '_> {
             let InputValue::Link(link) = &input.value else { return None };
             self.by_address.get(&link.node).map(|node| self.node_shapes[node])
         }));
+    }
+}
+
+impl BodyNames<'_, '_> {
+    /// Whether a part is a node with a formula, or one of its sockets.
+    fn is_formula(&self, at: At<'_>) -> bool {
+        let (Part::Node(node) | Part::Socket(node, _)) = at.part else { return false };
+        let node = self.body.nodes.get(node);
+        node.is_some_and(|node| text(node, self.shapes.registry()).is_some())
     }
 }
 
@@ -189,8 +200,11 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                 };
                 let hint = problems.suggest(&link.output, known.clone(), all);
                 let name = shortened(&link.output);
-                let (link, at) = match self.body.nodes.get(&link.node).and_then(Node::part) {
-                    Some(_) => (format!("{node_type}(...)"), at.of_node()),
+                let registry = self.shapes.registry();
+                let (link, at) = match nested(link, spot, self.body.nodes) {
+                    // Nobody wrote the letters that stand for calls in formulas.
+                    Some(node) if self.is_formula(at) => (as_call(node, registry), at.of_node()),
+                    Some(node) => (as_call(node, registry), at),
                     None => (shortened(&link.to_string()), at),
                 };
                 let error = CheckError::UnknownOutput { link, node_type, name, hint };

@@ -33,7 +33,7 @@ impl Typing<'_, '_> {
             let (name, def) = self.named_node(node);
             let at = socket_at(self.at.part(Part::Node(name)), socket);
             let Some(source) = source_at(def, socket, k) else { return };
-            let source_name = self.described(&source.value);
+            let source_name = self.described(source);
             let form = self.shapes.form();
             let note = CheckError::Narrowed { form, source_name, from, target: of(), to };
             self.problems.note(at, source.spot.span(), &note);

@@ -411,7 +411,7 @@ impl<'d> Shapes<'d> {
             Ok(settings) => settings,
             Err(errors) => {
                 for error in errors {
-                    report_setting(node, &self.with_hint(node, def, error), at, problems);
+                    report_setting(node, &self.with_hint((node, at), def, error), at, problems);
                 }
                 return None;
             }
@@ -419,7 +419,7 @@ impl<'d> Shapes<'d> {
         match def.signature(&settings).map(Cow::into_owned) {
             Ok(signature) => Some(Shape { def: Arc::clone(def), settings, signature }),
             Err(error) => {
-                report_setting(node, &self.with_hint(node, def, error), at, problems);
+                report_setting(node, &self.with_hint((node, at), def, error), at, problems);
                 None
             }
         }

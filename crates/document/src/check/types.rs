@@ -574,7 +574,7 @@ impl<'d> Typing<'d, '_> {
         let at = self.at.part(Part::Node(name));
         let Some(source) = source_at(def, socket, k) else { return };
         let of_document = (self.shapes.registry(), self.shapes.form());
-        let error = mismatch(of_document, self.described(&source.value), from, to, of);
+        let error = mismatch(of_document, self.described(source), from, to, of);
         self.problems.report(socket_at(at, socket), source.spot.span(), &error);
     }
 

@@ -282,6 +282,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let shared = |text: &Option<Cow<'_, str>>| text.as_deref().map(Arc::from);
         let mut def = OutputDef::new(self.shared.vocabulary.share(&line.ty), from);
         (def.about, def.unit, def.spot) = (shared(&line.about), shared(&line.unit), spot);
+        if let Some(value) = line.value {
+            def.source_spot = Spot::new(self.shared.tree.span(value));
+        }
         self.outputs.append(hash, Arc::from(&*line.name), def);
     }
 

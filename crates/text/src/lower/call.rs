@@ -123,6 +123,7 @@ impl<'a, 's> Maker<'a, 's, '_> {
                 let otherwise = format!("add a line `use {alias} = \"FILE\"`");
                 (near.map(|near| format!("{near}/{name}")), otherwise)
             }
+            None if groups.aliases.contains(name) => return None,
             None => {
                 let near = did_you_mean(name, groups.own.keys().copied());
                 let otherwise =
@@ -146,15 +147,17 @@ impl<'a, 's> Maker<'a, 's, '_> {
         if let Some(socket) = known {
             return Ok(Arc::clone(socket));
         }
-        let refuse = |error| Err(Problem::new(span.start as usize, span.end as usize, error));
+        let refused =
+            |span: Span, error| Err(Problem::new(span.start as usize, span.end as usize, error));
+        let refuse = |error| refused(span, error);
         let name = shortened(&call.name);
         let Some(sockets) = sockets else {
             let NodeKind::Type(ty) = kind else {
                 let hint = self.unknown_group(&call.name);
-                return refuse(match hint {
-                    Some(hint) => TextError::UnknownGroup { name, hint },
-                    None => TextError::NeedsNames { name },
-                });
+                return match hint {
+                    Some(hint) => refused(call.name_span, TextError::UnknownGroup { name, hint }),
+                    None => refuse(TextError::NeedsNames { name }),
+                };
             };
             let registry = self.shared.vocabulary.registry;
             if registry.get(ty).is_some() {
@@ -165,13 +168,15 @@ impl<'a, 's> Maker<'a, 's, '_> {
                 || "`millstream nodes` lists all node types; of others, name each input".into(),
                 |near| format!("did you mean `{near}`?"),
             );
-            return refuse(TextError::UnknownNodeType { name: shortened(ty), hint });
+            let error = TextError::UnknownNodeType { name: shortened(ty), hint };
+            return refused(call.name_span, error);
         };
         let n = sockets.inputs.len();
         let names: Vec<String> =
             sockets.inputs.iter().take(12).map(|name| format!("`{name}`")).collect();
         let hint = match names.len() {
             0 => "remove it".to_owned(),
+            1 => format!("it is {}", names[0]),
             _ => format!("they are {}", names.join(", ")),
         };
         refuse(TextError::TooManyInputs { name, n, hint })

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use millstream_base::Span;
 use millstream_base::diagnostics::did_you_mean;
 
 use crate::error::{Problem, TextError, shortened};
@@ -261,7 +262,7 @@ impl<'a> Writer<'a, '_> {
             self.out.text.push_str(if i > 0 { ", " } else { "" });
             if let ArgTo::Input(name) = &arg.to {
                 if !call.name.contains('.') {
-                    let unknown = self.unknown(call, expr, from);
+                    let unknown = self.unknown(call, from);
                     return Err(
                         unknown.unwrap_or_else(|| self.no_names(&call.name, arg.start, name))
                     );
@@ -275,7 +276,7 @@ impl<'a> Writer<'a, '_> {
                 self.out.text.push_str(": ");
             }
             self.expr(arg.value).map_err(|problem| match problem.error {
-                TextError::NotInFormula { .. } => self.unknown(call, expr, from).unwrap_or(problem),
+                TextError::NotInFormula { .. } => self.unknown(call, from).unwrap_or(problem),
                 _ => problem,
             })?;
         }
@@ -298,7 +299,7 @@ impl<'a> Writer<'a, '_> {
 
     /// The problem of a call of something that does not exist, if it is one. The text of the formula
     /// before the call ends at `from`.
-    fn unknown(&self, call: &Call<'_>, expr: ExprId, from: usize) -> Option<Problem> {
+    fn unknown(&self, call: &Call<'_>, from: usize) -> Option<Problem> {
         let name = &*call.name;
         let Context { groups, scope, vocabulary, .. } = self.cx;
         let before = self.out.text[..from].trim_end().strip_suffix('/').map(str::trim_end);
@@ -317,8 +318,14 @@ impl<'a> Writer<'a, '_> {
                 (message, near.map(str::to_owned))
             }
         };
-        let start = self.tree.span(expr).start as usize;
-        let problem = Problem::syntax(start, start + name.len(), message);
+        let Span { start, end } = call.name_span;
+        // The name before the `/` is the last part of the formula that starts there.
+        let of_alias = alias.zip(before).and_then(|(alias, before)| {
+            let at = (before.len() - alias.len()) as u32;
+            self.out.places.iter().rev().find(|(written, _)| *written == at)
+        });
+        let start = of_alias.map_or(start, |(_, place)| *place);
+        let problem = Problem::syntax(start as usize, end as usize, message);
         let near = near.map(|near| format!("did you mean `{near}`?"));
         Some(match near.or(hint) {
             Some(hint) => problem.hint(hint),

@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         let is_quoted = matches!(self.token.kind, Kind::Quoted);
         if !is_quoted && let Some(end) = self.called_type(self.token.end) {
             let name = self.skip_to(start, end)?;
-            return self.call(start, name, CallWord::None);
+            return self.call((start, start), name, CallWord::None);
         }
         let name = self.name("a name")?;
         if !is_quoted {
@@ -264,13 +264,13 @@ impl<'t> Parser<'t> {
             if let Ok(path) = self.path_after(name.clone())
                 && (self.is(Symbol::Open) || self.is(Symbol::At))
             {
-                return self.call(start, path, CallWord::None);
+                return self.call((start, start), path, CallWord::None);
             }
             (self.lexer.at, self.token, self.last_end) = (at, token, last);
             self.lexer.comments.truncate(n_comments);
         }
         if self.is(Symbol::Open) || self.is(Symbol::At) {
-            return self.call(start, name, CallWord::None);
+            return self.call((start, start), name, CallWord::None);
         }
         Ok(self.add(ExprKind::Ref { name, is_quoted }, start))
     }
@@ -341,11 +341,11 @@ impl<'t> Parser<'t> {
             && let Some(end) = self.called_type(self.token.end)
         {
             let name = self.skip_to(from, end)?;
-            return self.call(start, name, CallWord::Node);
+            return self.call((start, from), name, CallWord::Node);
         }
         let name = self.name("a name")?;
         if self.is(Symbol::Open) || self.is(Symbol::At) {
-            return self.call(start, name, CallWord::Node);
+            return self.call((start, from), name, CallWord::Node);
         }
         if !self.takes(Symbol::Point)? {
             return Err(self.missing("`.` and an output, or `(`"));
@@ -356,9 +356,10 @@ impl<'t> Parser<'t> {
 
     /// A call of a group that may be in a used document, from its name on.
     fn path(&mut self, start: usize, word: CallWord) -> Result<ExprId, Problem> {
+        let from = self.token.start;
         let name = self.name("the name of a group")?;
         let name = self.path_after(name)?;
-        self.call(start, name, word)
+        self.call((start, from), name, word)
     }
 
     /// Names after `/`, any number of times.
@@ -370,8 +371,14 @@ impl<'t> Parser<'t> {
         Ok(path)
     }
 
-    /// The version and the arguments of a call.
-    fn call(&mut self, start: usize, name: Word<'t>, word: CallWord) -> Result<ExprId, Problem> {
+    /// The version and the arguments of a call, given where it and its name start.
+    fn call(
+        &mut self,
+        (start, from): (usize, usize),
+        name: Word<'t>,
+        word: CallWord,
+    ) -> Result<ExprId, Problem> {
+        let name_span = Span::new(from, self.last_end);
         let mut version = 1;
         if self.is(Symbol::At) {
             self.advance()?;
@@ -420,7 +427,7 @@ impl<'t> Parser<'t> {
             first => self.tree.args.extend(self.args.drain(first..)),
         }
         let args = from..self.tree.args.len() as u32;
-        let mut call = Call { word, is_muted: false, name, version, args };
+        let mut call = Call { word, is_muted: false, name, name_span, version, args };
         if let Some(zone) = zone.filter(|_| self.opens_block()) {
             self.block_face(zone, &mut call)?;
         }

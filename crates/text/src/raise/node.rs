@@ -460,7 +460,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         let first = self.tree.args.len() as u32;
         self.tree.args.extend(args.into_iter().rev());
         let args = first..self.tree.args.len() as u32;
-        let call = Call { word, is_muted: node.muted, name, version: node.version, args };
+        let (is_muted, version, name_span) = (node.muted, node.version, Span::default());
+        let call = Call { word, is_muted, name, name_span, version, args };
         self.tree.add_call(call, Span::default())
     }
 
@@ -517,7 +518,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         let vocabulary = self.cx.vocabulary;
         let means = |name: &'d str, is_it: &dyn Fn(&Callee<'_>) -> bool| {
             let (word, version, name) = (CallWord::None, 1, Cow::Borrowed(name));
-            let call = Call { word, is_muted: false, name, version, args: 0..0 };
+            let name_span = Span::default();
+            let call = Call { word, is_muted: false, name, name_span, version, args: 0..0 };
             is_it(&self.cx.groups.callee(&call, self.tree, vocabulary))
         };
         match &node.kind {

@@ -5,15 +5,20 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use millstream_base::Limits;
-use millstream_document::open_loaded;
+use millstream_document::{Library, open_loaded};
 use millstream_text::{load, load_text, to_text, with_lock};
 
 use crate::{REGISTRY, document, formatted, limits};
 
 /// The problems of loading and checking, each with line, column and the marked text.
 pub(crate) fn problems(text: &str) -> String {
+    problems_with(text, None)
+}
+
+/// The same, with the documents that the text uses.
+pub(crate) fn problems_with(text: &str, library: Option<&dyn Library>) -> String {
     let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
-    let (_, problems) = open_loaded(loaded, &REGISTRY, None, &[], &limits());
+    let (_, problems) = open_loaded(loaded, &REGISTRY, library, &[], &limits());
     let mut out = String::new();
     for problem in &problems {
         let span = problem.place.span.unwrap_or_default();
@@ -49,10 +54,14 @@ fn groups_that_there_are_not_are_told_with_the_nearest_one() {
          group soften(x: f32) -> y: f32 {\n  y = x / 2\n}\n";
     let told = problems(text);
     for (place, name, hint) in [
-        ("3:18 `a` p", "softn", "did you mean `soften`?"),
-        ("4:17 `a` q", "softn", "did you mean `soften`?"),
-        ("5:20 `a` r", "nothing", "a group is written `group nothing(x: f32) -> y: f32 { ... }`"),
-        ("6:23 `a` s", "watre/ring", "did you mean `water/ring`?"),
+        ("3:12 `softn` p", "softn", "did you mean `soften`?"),
+        ("4:11 `softn` q", "softn", "did you mean `soften`?"),
+        (
+            "5:12 `nothing` r",
+            "nothing",
+            "a group is written `group nothing(x: f32) -> y: f32 { ... }`",
+        ),
+        ("6:12 `watre/ring` s", "watre/ring", "did you mean `water/ring`?"),
         ("7:9 `watre/ring` t", "watre/ring", "did you mean `water/ring`?"),
     ] {
         let mut lines = told.lines();
@@ -136,7 +145,7 @@ fn several_problems_are_reported_at_once() {
                 give it to an input or a setting of a node
             16:20 `3` q text::too_many_inputs: `math.add` has only 2 inputs
                 they are `a`, `b`
-            17:13 `1` p text::unknown_node_type: there is no node type called `math.ad`
+            17:5 `math.ad` p text::unknown_node_type: there is no node type called `math.ad`
                 did you mean `math.add`?
         "#]],
     );
@@ -205,9 +214,9 @@ fn misspelt_calls_get_a_hint_whatever_their_inputs_are() {
                 did you mean `sqrt`?
             5:5 `vector_length` b text::syntax: there is no function called `vector_length`
                 did you mean `vector.length`?
-            6:9 `f` c text::syntax: there is no group called `lbi/f`
+            6:5 `lbi/f` c text::syntax: there is no group called `lbi/f`
                 did you mean `lib/f`?
-            7:11 `f` d text::syntax: there is no group called `xyz/f`
+            7:5 `xyz / f` d text::syntax: there is no group called `xyz/f`
                 if `xyz/f` is a group of another document, check its name, or add a line `use xyz = "FILE"`
             8:5 `lenght` e text::syntax: there is no function called `lenght`
                 did you mean `length`?

@@ -5,6 +5,7 @@ mod comments;
 mod errors;
 mod forms;
 mod highlighting;
+mod nested_calls;
 mod properties;
 
 use std::sync::LazyLock;
