@@ -100,19 +100,19 @@ fn interfaces_differ() {
     check(
         "output a: f32 = apply(closure scale(), x: 1)",
         &expect![[r#"
-        check::type_mismatch a.f: `a_f.value` gives a closure<by: f32, x: f32 -> f32>, but input `f` of the group takes a closure<x: f32 -> f32> (give `by` a value where the closure is made: then it is a capture)
+        check::type_mismatch a.f: `scale(...)` gives a closure<by: f32, x: f32 -> f32>, but input `f` of the group takes a closure<x: f32 -> f32> (give `by` a value where the closure is made: then it is a capture)
     "#]],
     );
     check(
         "output a: f32 = apply(closure scale(x: 1), x: 1)",
         &expect![[r#"
-            check::type_mismatch a.f: `a_f.value` gives a closure<by: f32 -> f32>, but input `f` of the group takes a closure<x: f32 -> f32> (its group needs the input `x: f32`, left free)
+            check::type_mismatch a.f: `scale(...)` gives a closure<by: f32 -> f32>, but input `f` of the group takes a closure<x: f32 -> f32> (its group needs the input `x: f32`, left free)
         "#]],
     );
     check(
         "output a: f32 = apply(closure scale(x: 1, by: 2), x: 1)",
         &expect![[r#"
-        check::type_mismatch a.f: `a_f.value` gives a closure<-> f32>, but input `f` of the group takes a closure<x: f32 -> f32> (its group needs the input `x: f32`, left free)
+        check::type_mismatch a.f: `scale(...)` gives a closure<-> f32>, but input `f` of the group takes a closure<x: f32 -> f32> (its group needs the input `x: f32`, left free)
     "#]],
     );
     check(
