@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use crate::brief::MAX_INLINE;
 use crate::outcome::{Stop, in_flags};
 use crate::stats::Phases;
-use crate::tables::{Coordinates, Key, Table, tables};
+use crate::tables::{Coordinates, Key, Table, add_position, tables};
 use crate::terminal::{Style, visible};
 use crate::{brief, dots, stats, summary, unsettled};
 
@@ -233,7 +233,8 @@ fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
 
 fn failures(answer: &Answer, at: &Coordinates) -> Json {
     let failures = answer.failures.iter().map(|failure| {
-        let cell = failure.cell.iter().map(|(axis, i)| ((*axis).to_owned(), Json::from(*i)));
+        let mut cell = serde_json::Map::new();
+        failure.cell.iter().for_each(|(axis, i)| add_position(&mut cell, axis, *i));
         let mut place = at.named(&failure.cell);
         if let Some(frame) = failure.replayed {
             place["frame"] = frame.into();
@@ -242,7 +243,7 @@ fn failures(answer: &Answer, at: &Coordinates) -> Json {
             "path": failure.path.as_str(),
             "message": failure.message,
             "help": failure.help.as_deref().map(in_flags),
-            "at": cell.collect::<serde_json::Map<_, _>>(),
+            "at": cell,
             "where": place,
         })
     });

@@ -93,7 +93,7 @@ impl Coordinates {
                 ("view", _) if *i < self.views.len() => {
                     named.insert("view".into(), self.views[*i].as_str().into());
                 }
-                _ => drop(named.insert((*axis).into(), (*i).into())),
+                _ => add_position(&mut named, axis, *i),
             }
         }
         Json::Object(named)
@@ -104,6 +104,17 @@ impl Coordinates {
         let frames = self.moments.as_ref().and_then(|moments| moments.frames.as_ref());
         frames.and_then(|frames| frames.get(i).copied()).or(self.frame).unwrap_or(i as i64)
     }
+}
+
+/// Adds the position along an axis to a place. Lists in lists have several axes of one name, whose
+/// positions become `[outer, inner]`.
+pub(crate) fn add_position(place: &mut serde_json::Map<String, Json>, axis: &str, i: usize) {
+    let position = match place.remove(axis) {
+        None => i.into(),
+        Some(Json::Array(outer)) => outer.into_iter().chain([i.into()]).collect(),
+        Some(outer) => Json::Array(vec![outer, i.into()]),
+    };
+    place.insert(axis.into(), position);
 }
 
 /// Outputs with a value for each of the same rows.

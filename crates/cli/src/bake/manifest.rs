@@ -14,7 +14,7 @@ use std::time::Duration;
 use millstream::twice::Unsettled;
 use millstream_bake::Key;
 use millstream_io::write_file;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::outcome::{Exit, Stop};
 
@@ -123,11 +123,10 @@ impl Record {
 }
 
 /// A frame as the place of something, for programs.
-pub(super) fn place(frame: i64, view: Option<&str>) -> Json {
-    match view {
-        Some(view) => json!({ "frame": frame, "view": view }),
-        None => json!({ "frame": frame }),
-    }
+pub(super) fn place(frame: i64, view: Option<&str>) -> Map<String, Json> {
+    let mut place = Map::from_iter([("frame".to_owned(), frame.into())]);
+    place.extend(view.map(|view| ("view".to_owned(), view.into())));
+    place
 }
 
 /// Parses the warnings of a line; those of another form are skipped.

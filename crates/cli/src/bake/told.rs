@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::manifest;
 use crate::outcome::{self, Stop, in_flags, warn};
 use crate::run::report_nodes;
-use crate::tables::Coordinates;
+use crate::tables::{Coordinates, add_position};
 use crate::terminal::{eprint, visible};
 use crate::unsettled;
 
@@ -65,14 +65,9 @@ impl<'t> Told<'t> {
     fn place(&self, frame: i64, cell: &[(&'static str, usize)]) -> Json {
         let mut place = manifest::place(frame, self.view);
         for (axis, i) in cell {
-            // Lists in lists have several axes of this name.
-            place[*axis] = match place[*axis].take() {
-                Json::Null => (*i).into(),
-                Json::Array(outer) => outer.into_iter().chain([(*i).into()]).collect(),
-                outer => json!([outer, i]),
-            };
+            add_position(&mut place, axis, *i);
         }
-        place
+        place.into()
     }
 
     /// Reports the failures of a frame that was left out of these files, and those in earlier ticks

@@ -37,6 +37,23 @@ fn failures_have_the_moment_and_the_view_beside_their_positions() {
 }
 
 #[test]
+fn a_failure_in_lists_of_lists_has_the_outer_and_the_inner_item() {
+    let graph = file(
+        "failing_inner_item.mill",
+        "i0 = context.index()\n\
+         i1 = context.index(level = 1)\n\
+         ix = i0 == 2 && i1 == 1 ? 9 : 0\n\
+         g = list.get([1.0, 2.0], index: ix)\n\
+         output w: list<list<f32>> = list.generate(list.generate(g, count: 4), count: 3)\n",
+    );
+    let told = json(&["run", &graph, "--format", "json"]);
+    let failure = &told["failures"][0];
+    for place in ["at", "where"] {
+        assert_eq!(failure[place], serde_json::json!({"item": [1, 2]}), "{told}");
+    }
+}
+
+#[test]
 fn a_repeat_that_does_not_settle_is_a_warning() {
     let graph = file(
         "unsettled.mill",
