@@ -39,8 +39,10 @@ pub enum CacheProblem {
     Foreign(PathBuf),
     /// Another version, which is empty if it is unknown, wrote the cache.
     Version(PathBuf, String),
+    /// The path is not that of a directory.
+    NotDirectory(PathBuf),
     /// The directory cannot be read.
-    Unreadable(PathBuf, String),
+    Unreadable(PathBuf, Reason),
     /// Nothing more can be stored.
     Unwritable(PathBuf, String),
     /// A file cannot be removed.
@@ -55,6 +57,31 @@ pub enum CacheProblem {
     Cut(PathBuf),
     /// The bytes of entries in a pack have changed.
     Wrong(PathBuf),
+    /// A pack cannot be read.
+    UnreadablePack(PathBuf, Reason),
+}
+
+/// Why something cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    kind: io::ErrorKind,
+    text: String,
+}
+
+impl Reason {
+    fn of(error: &io::Error) -> Self {
+        Self { kind: error.kind(), text: error.to_string() }
+    }
+
+    fn is_permission(&self) -> bool {
+        self.kind == io::ErrorKind::PermissionDenied
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl fmt::Display for CacheProblem {
@@ -76,6 +103,11 @@ impl fmt::Display for CacheProblem {
                 } else {
                     format!("format {version}")
                 }
+            ),
+            Self::NotDirectory(path) => write!(
+                f,
+                "`{}` cannot be a cache because it is not a directory; nothing is stored",
+                path.display()
             ),
             Self::Unreadable(path, why) => {
                 write!(f, "the cache `{}` cannot be read: {why}; it is not used", path.display())
@@ -109,6 +141,9 @@ impl fmt::Display for CacheProblem {
                 "`{}` is damaged; the results that have changed are computed again",
                 path.display()
             ),
+            Self::UnreadablePack(path, why) => {
+                write!(f, "`{}` cannot be read: {why}; its results are not used", path.display())
+            }
         }
     }
 }
@@ -121,7 +156,11 @@ impl CacheProblem {
             Self::Version(..) => {
                 "empty it with `bake --clean`, or name another one with --cache DIR"
             }
-            Self::Unreadable(..) => "check its permissions, or name another one with --cache DIR",
+            Self::NotDirectory(_) => "name a directory with --cache DIR",
+            Self::Unreadable(_, why) if why.is_permission() => {
+                "check its permissions, or name another one with --cache DIR"
+            }
+            Self::Unreadable(..) => "name another one with --cache DIR",
             Self::Unwritable(..) => {
                 "finished frames are kept; name a writable directory with --cache DIR"
             }
@@ -134,12 +173,14 @@ impl CacheProblem {
             Self::Damaged(..) | Self::Wrong(..) => {
                 "if this happens again, check the disk; `bake --clean` empties the cache"
             }
+            Self::UnreadablePack(_, why) if why.is_permission() => "check its permissions",
+            Self::UnreadablePack(..) => "check the disk, or remove the file by hand",
         }
     }
 }
 
 /// The contents of a cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheStatus {
     /// Number of entries.
     pub entries: usize,
@@ -149,6 +190,8 @@ pub struct CacheStatus {
     pub bytes: u64,
     /// Number of files that a process is writing.
     pub in_use: usize,
+    /// The files that are damaged or cannot be read.
+    pub problems: Vec<CacheProblem>,
 }
 
 /// The location of an entry.
@@ -165,6 +208,8 @@ pub struct Cache {
     folder: Option<PathBuf>,
     /// The known packs; `None` for removed ones.
     packs: Vec<Option<Pack>>,
+    /// The packs that could not be opened.
+    unopened: Vec<PathBuf>,
     index: FxHashMap<Key, Place>,
     /// The pack that this process writes.
     open: Option<OpenPack>,
@@ -181,6 +226,7 @@ impl Cache {
         Self {
             folder: None,
             packs: Vec::new(),
+            unopened: Vec::new(),
             index: FxHashMap::default(),
             open: None,
             may_write: false,
@@ -307,15 +353,21 @@ impl Cache {
         let paths = match pack::paths(folder) {
             Ok(paths) => paths,
             Err(error) => {
-                self.problems.push(CacheProblem::Unreadable(folder.clone(), error.to_string()));
+                self.problems.push(CacheProblem::Unreadable(folder.clone(), Reason::of(&error)));
                 return;
             }
         };
         for path in paths {
             let is_known = |pack: &Option<Pack>| pack.as_ref().is_some_and(|it| it.path() == path);
-            if !self.packs.iter().any(is_known) {
-                // A pack that was removed meanwhile does not matter.
-                self.packs.extend(Pack::open(path).map(Some));
+            if self.packs.iter().any(is_known) || self.unopened.contains(&path) {
+                continue;
+            }
+            match opened(&path) {
+                Ok(pack) => self.packs.extend(pack.map(Some)),
+                Err(problem) => {
+                    self.problems.push(problem);
+                    self.unopened.push(path);
+                }
             }
         }
         for (number, pack) in self.packs.iter_mut().enumerate() {
@@ -326,14 +378,11 @@ impl Cache {
                         let place = Place { pack: number as u32, at, length };
                         self.index.insert(key, place);
                     }
-                    Found::Damage { at } => {
-                        let path = pack.path().to_owned();
-                        self.problems.push(CacheProblem::Damaged(path, at));
-                        pack.cut_off(at);
-                    }
-                    Found::Cut { at } => {
-                        self.problems.push(CacheProblem::Cut(pack.path().to_owned()));
-                        pack.cut_off(at);
+                    Found::Problem { problem, cut } => {
+                        self.problems.push(problem);
+                        if let Some(at) = cut {
+                            pack.cut_off(at);
+                        }
                     }
                 }
             }
@@ -375,7 +424,7 @@ impl Cache {
     /// If it is not a cache, belongs to another version or is unreadable.
     pub fn status(folder: &Path) -> Result<CacheStatus, CacheProblem> {
         let unreadable =
-            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
+            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), Reason::of(&error));
         if !folder.exists() {
             return Ok(CacheStatus::default());
         }
@@ -383,11 +432,22 @@ impl Cache {
         let mut status = CacheStatus::default();
         for path in pack::paths(folder).map_err(unreadable)? {
             status.in_use += usize::from(pack::is_in_use(&path));
-            let Some(mut pack) = Pack::open(path) else { continue };
+            let mut pack = match opened(&path) {
+                Ok(Some(pack)) => pack,
+                Ok(None) => continue,
+                Err(problem) => {
+                    status.problems.push(problem);
+                    continue;
+                }
+            };
             status.packs += 1;
             status.bytes += pack.bytes();
-            let is_entry = |found: &Found| matches!(found, Found::Entry { .. });
-            status.entries += pack.scan().iter().filter(|found| is_entry(found)).count();
+            for found in pack.scan() {
+                match found {
+                    Found::Entry { .. } => status.entries += 1,
+                    Found::Problem { problem, .. } => status.problems.push(problem),
+                }
+            }
         }
         Ok(status)
     }
@@ -404,7 +464,7 @@ impl Cache {
             Err(problem) => return Err(problem),
         }
         let unreadable =
-            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
+            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), Reason::of(&error));
         let (mut bytes, mut stay, mut problem) = (0, 0, None);
         let kept = |path: &Path, error: io::Error| {
             CacheProblem::Unremovable(path.to_owned(), error.to_string())
@@ -430,6 +490,15 @@ impl Cache {
     }
 }
 
+/// Opens a pack; `None` if it was removed meanwhile.
+fn opened(path: &Path) -> Result<Option<Pack>, CacheProblem> {
+    match Pack::open(path) {
+        Ok(pack) => Ok(Some(pack)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CacheProblem::UnreadablePack(path.to_owned(), Reason::of(&error))),
+    }
+}
+
 /// Turns a directory into a cache; returns the reason why it cannot be written, if there is one.
 fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
     let unwritable =
@@ -444,7 +513,7 @@ fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
     }
     let mut entries = folder
         .read_dir()
-        .map_err(|error| CacheProblem::Unreadable(folder.to_owned(), error.to_string()))?;
+        .map_err(|error| CacheProblem::Unreadable(folder.to_owned(), Reason::of(&error)))?;
     if entries.next().is_some() {
         // Another process may just have created it.
         return check_tag(folder).map(|()| None);
@@ -468,8 +537,11 @@ fn check_tag(folder: &Path) -> Result<(), CacheProblem> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(CacheProblem::Foreign(folder.to_owned()));
         }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(CacheProblem::NotDirectory(folder.to_owned()));
+        }
         Err(error) => {
-            return Err(CacheProblem::Unreadable(folder.to_owned(), error.to_string()));
+            return Err(CacheProblem::Unreadable(folder.to_owned(), Reason::of(&error)));
         }
     };
     let version = text.trim().strip_prefix(TAG_TEXT);

@@ -48,6 +48,6 @@ mod requested;
 mod bake;
 
 pub use bake::{Bake, BakeError, Fate, Part};
-pub use cache::{Cache, CacheProblem, CacheStatus};
+pub use cache::{Cache, CacheProblem, CacheStatus, Reason};
 pub use key::Key;
 pub use requested::for_outputs;

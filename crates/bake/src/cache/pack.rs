@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::{CacheProblem, Reason};
 use crate::key::Key;
 
 const ENDING: &str = "pack";
@@ -38,10 +39,8 @@ pub(super) struct Pack {
 pub(super) enum Found {
     /// An entry; `at` is the position of its checksum.
     Entry { key: Key, at: u64, length: u64 },
-    /// Bytes that are not an entry.
-    Damage { at: u64 },
-    /// An entry that nobody completes any more.
-    Cut { at: u64 },
+    /// Damage, and the position from which nothing can be used any more.
+    Problem { problem: CacheProblem, cut: Option<u64> },
 }
 
 /// The packs in a directory.
@@ -110,11 +109,11 @@ fn of_header(bytes: &[u8; HEADER]) -> Option<(Key, u64)> {
 }
 
 impl Pack {
-    /// A pack; `None` if it cannot be opened.
-    pub(super) fn open(path: PathBuf) -> Option<Self> {
-        let file = File::open(&path).ok()?;
+    /// Opens a pack to read it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let (path, file) = (path.to_owned(), File::open(path)?);
         let (is_touched, is_damaged, is_told) = (false, false, false);
-        Some(Self { path, file, scanned: 0, is_touched, is_damaged, is_told })
+        Ok(Self { path, file, scanned: 0, is_touched, is_damaged, is_told })
     }
 
     /// The pack that this process writes.
@@ -152,15 +151,25 @@ impl Pack {
             if at < start || at + HEADER as u64 > start + ahead.len() as u64 {
                 start = at;
                 ahead.resize(AHEAD.min((end - at) as usize), 0);
-                if self.read_at(start, &mut ahead).is_err() {
-                    break;
+                match self.read_at(start, &mut ahead) {
+                    Ok(()) => {}
+                    // It was cut off meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                    Err(error) => {
+                        self.is_damaged = true;
+                        let why = Reason::of(&error);
+                        let problem = CacheProblem::UnreadablePack(self.path.clone(), why);
+                        found.push(Found::Problem { problem, cut: None });
+                        break;
+                    }
                 }
             }
             let header = &ahead[(at - start) as usize..][..HEADER];
             let entry = of_header(header.try_into().expect("it has the length of a header"));
             let Some((key, length)) = entry else {
                 self.is_damaged = true;
-                found.push(Found::Damage { at });
+                let problem = CacheProblem::Damaged(self.path.clone(), at);
+                found.push(Found::Problem { problem, cut: Some(at) });
                 break;
             };
             let at = at + HEADER as u64;
@@ -173,7 +182,8 @@ impl Pack {
         }
         if !self.is_damaged && self.scanned < end && self.is_abandoned(end) {
             self.is_damaged = true;
-            found.push(Found::Cut { at: self.scanned });
+            let problem = CacheProblem::Cut(self.path.clone());
+            found.push(Found::Problem { problem, cut: Some(self.scanned) });
         }
         found
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use millstream::diagnostics::counted;
 use millstream_bake::{Cache, CacheProblem};
 use serde_json::json;
 
@@ -37,18 +38,23 @@ fn shown(bytes: u64) -> String {
     let unit = units.into_iter().find(|(_, shift)| bytes >= 1 << shift);
     match unit {
         Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64),
-        None => format!("{bytes} bytes"),
+        None => counted(bytes, "byte"),
     }
 }
 
 /// Reports the problems of a cache since the last call; the bake continues.
 pub(super) fn report_problems(cache: &mut Cache) -> Vec<String> {
+    reported(&cache.take_problems())
+}
+
+/// Reports problems as warnings, and returns their messages.
+fn reported(problems: &[CacheProblem]) -> Vec<String> {
     let message = |problem: &CacheProblem| {
         let text = problem.to_string();
         warn(&text, problem.help());
         text
     };
-    cache.take_problems().iter().map(message).collect()
+    problems.iter().map(message).collect()
 }
 
 fn stop(problem: &CacheProblem) -> Stop {
@@ -59,6 +65,7 @@ fn stop(problem: &CacheProblem) -> Stop {
 pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
     refuse_missing(folder)?;
     let found = Cache::status(cache).map_err(|problem| stop(&problem))?;
+    let problems = reported(&found.problems);
     let (mut n_frames, mut n_finished) = manifest::count(folder)?;
     // Views have directories of their own.
     let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
@@ -78,6 +85,7 @@ pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit
                 "files": found.packs,
                 "in_use": found.in_use,
             },
+            "problems": problems,
         });
         print(&report.to_string())?;
         return Ok(Exit::Done);
@@ -88,10 +96,10 @@ pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit
     };
     print(&format!("frames: {n_finished} of {n_frames} in the manifest are finished"))?;
     print(&format!(
-        "cache:  {} results, {} in {} files{in_use}, {}",
-        found.entries,
+        "cache:  {}, {} in {}{in_use}, {}",
+        counted(found.entries as u64, "result"),
         shown(found.bytes),
-        found.packs,
+        counted(found.packs as u64, "file"),
         visible(&cache.display().to_string()),
     ))?;
     Ok(Exit::Done)
@@ -111,7 +119,11 @@ pub(super) fn clean(format: Format, folder: &Path, cache: &Path) -> Result<Exit,
     }
     eprint(&format!("removed {} from {}\n", shown(bytes), visible(&cache.display().to_string())));
     if stay > 0 {
-        eprint(&format!("{stay} files were kept because a bake is writing them\n"));
+        let kept = match stay {
+            1 => "1 file was kept because a bake is writing it".to_owned(),
+            n => format!("{n} files were kept because a bake is writing them"),
+        };
+        eprint(&format!("{kept}\n"));
     }
     Ok(Exit::Done)
 }

@@ -1,11 +1,21 @@
 //! Bakes whose directory or cache is damaged or cannot be written.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
 use crate::bake::{folder, text};
-use crate::{file, seen};
+use crate::{file, json, seen};
 
 /// A document of which each frame is stored.
 fn graph(name: &str) -> String {
     file(name, "output sum: f32 = state.integrate(convert.to_f32(context.tick()))\n")
+}
+
+/// A file of results in the cache of a bake.
+fn pack_of(folder: &Path) -> PathBuf {
+    let packs = folder.join("cache").read_dir().expect("it is there").filter_map(Result::ok);
+    let pack = packs.map(|it| it.path()).find(|it| it.extension().is_some_and(|it| it == "pack"));
+    pack.expect("results were stored")
 }
 
 #[test]
@@ -46,9 +56,7 @@ fn a_file_of_the_cache_that_was_cut_off_is_told_once() {
     let shown = text(&folder);
     let args = ["bake", &*graph, "--frames", "0..3", "-o", &shown];
     seen(&args);
-    let packs = folder.join("cache").read_dir().expect("it is there").filter_map(Result::ok);
-    let pack = packs.map(|it| it.path()).find(|it| it.extension().is_some_and(|it| it == "pack"));
-    let pack = pack.expect("results were stored");
+    let pack = pack_of(&folder);
     let bytes = std::fs::read(&pack).expect("it can be read");
     std::fs::write(&pack, &bytes[..bytes.len() - 1]).expect("it can be written");
     let warning = format!("warning: `{}` ends within a result", text(&pack));
@@ -57,4 +65,89 @@ fn a_file_of_the_cache_that_was_cut_off_is_told_once() {
     assert!(told.contains("which is computed again"), "{told}");
     let told = seen(&args);
     assert!(!told.contains("warning"), "{told}");
+}
+
+#[test]
+fn the_status_names_damaged_files_and_leaves_them_as_they_are() {
+    let graph = graph("bake-status-damaged.mill");
+    let folder = folder("bake-status-damaged");
+    let shown = text(&folder);
+    seen(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
+    let status = ["bake", "--status", "-o", &*shown];
+    let told = seen(&status);
+    assert!(told.contains(" in 1 file, ") && !told.contains("warning"), "{told}");
+    let pack = pack_of(&folder);
+    let bytes = std::fs::read(&pack).expect("it can be read");
+    let mut wrong = bytes.clone();
+    wrong[0] ^= 1;
+    for (bytes, problem) in [
+        (&bytes[..bytes.len() - 1], "ends within a result, which is computed again"),
+        (&wrong, "is damaged at byte 0; the results after it are computed again"),
+    ] {
+        std::fs::write(&pack, bytes).expect("it can be written");
+        let message = format!("`{}` {problem}", text(&pack));
+        for _ in 0..2 {
+            let told = seen(&status);
+            assert!(told.contains(&format!("warning: {message}\n")), "{told}");
+            let told = json(&[&status[..], &["--format", "json"]].concat());
+            assert_eq!(told["problems"], serde_json::json!([message]), "{told}");
+        }
+        assert_eq!(std::fs::read(&pack).expect("it can be read"), bytes);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn files_of_the_cache_that_cannot_be_read_are_told_once() {
+    let graph = graph("bake-unread.mill");
+    let folder = folder("bake-unread");
+    let shown = text(&folder);
+    let args = ["bake", &*graph, "--frames", "0..3", "-o", &shown];
+    seen(&args);
+    // Neither can be read as a file, whoever runs the test.
+    let [closed, directory] = ["0.pack", "1.pack"].map(|name| folder.join("cache").join(name));
+    std::os::unix::fs::symlink(&closed, &closed).expect("a link can be made");
+    std::fs::create_dir(&directory).expect("it can be made");
+    for args in [&args[..], &["bake", "--status", "-o", &shown]] {
+        let told = seen(args);
+        for path in [&closed, &directory] {
+            let warning = format!("warning: `{}` cannot be read: ", text(path));
+            assert_eq!(told.matches(&warning).count(), 1, "{told}");
+        }
+        assert!(!told.contains("permissions"), "{told}");
+    }
+}
+
+#[test]
+fn a_cache_that_is_a_file_is_told_with_a_hint_that_fits() {
+    let graph = graph("bake-cache-is-file.mill");
+    let folder = folder("bake-cache-is-file");
+    let shown = text(&folder);
+    let args = ["bake", &*graph, "--frames", "0..3", "-o", &shown, "--cache", &graph];
+    let status = ["bake", "--status", "-o", &shown, "--cache", &graph];
+    for args in [&args[..], &status, &["bake", "--clean", "-o", &shown, "--cache", &graph]] {
+        let told = seen(args);
+        assert!(told.contains("cannot be a cache because it is not a directory"), "{told}");
+        assert!(told.contains("help: name a directory with --cache DIR\n"), "{told}");
+    }
+}
+
+#[test]
+fn files_that_a_bake_is_writing_are_kept_and_counted() {
+    let graph = graph("bake-kept.mill");
+    let folder = folder("bake-kept");
+    let shown = text(&folder);
+    seen(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
+    let pack = pack_of(&folder);
+    let other = pack.with_file_name("other.pack");
+    std::fs::copy(&pack, &other).expect("it can be copied");
+    let one = File::open(&pack).expect("it is there");
+    let two = File::open(&other).expect("it is there");
+    one.lock().and(two.lock()).expect("nothing else writes it");
+    let clean = ["bake", "--clean", "-o", &*shown];
+    let told = seen(&clean);
+    assert!(told.contains("2 files were kept because a bake is writing them\n"), "{told}");
+    drop(two);
+    let told = seen(&clean);
+    assert!(told.contains("1 file was kept because a bake is writing it\n"), "{told}");
 }
