@@ -10,22 +10,35 @@ pub struct Failure {
     pub message: String,
     /// The next step for the author, if there is one.
     pub help: Option<String>,
+    /// The item that failed in each loop over lists within the element, outermost first.
+    pub items: Vec<usize>,
 }
 
 impl Failure {
     /// A failure at one element.
     pub fn at(element: usize, message: impl Into<String>) -> Self {
-        Self { element: Some(element), message: message.into(), help: None }
+        Self { element: Some(element), ..Self::whole(message) }
     }
 
     /// A failure of the whole call.
     pub fn whole(message: impl Into<String>) -> Self {
-        Self { element: None, message: message.into(), help: None }
+        Self { element: None, message: message.into(), help: None, items: Vec::new() }
     }
 
     /// The failure with a hint.
     pub fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// The failure as one of an item of a list of this element.
+    pub fn in_item(mut self, element: usize, item: usize) -> Self {
+        self.items.insert(0, item);
+        Self { element: Some(element), ..self }
+    }
+
+    /// The items as coordinates with the name of their axis.
+    pub fn item_coordinates(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.items.iter().map(|item| ("item", *item))
     }
 
     /// A limit was exceeded; `raise` is the setting that raises it.

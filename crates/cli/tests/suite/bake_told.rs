@@ -47,6 +47,30 @@ fn a_failure_names_frame_and_view() {
     assert!(header.lines().next().is_some_and(|line| line.ends_with("\"view\":\"right\"}")));
 }
 
+#[test]
+fn a_failure_in_loops_over_lists_has_the_outer_and_the_inner_item() {
+    let graph = file(
+        "failing_inner_loop.mill",
+        "input rows: list<list<f32>> = [[0, 1], [1, 0, 9], [9]]\n\
+         all = for_each(row: list<f32> of rows) -> value: list<f32> = ys.y {\n  \
+           ys = for_each(x: f32 of row) -> y: f32 {\n    \
+             y = list.get([1.0, 2.0], index: convert.to_i32(x))\n  \
+           }\n\
+         }\n\
+         output w: list<list<f32>> = all\n",
+    );
+    let told = seen(&["run", &graph]);
+    assert!(told.contains(" (at item 1, item 2)\n") && !told.contains("in item"), "{told}");
+    let run = millstream(&["run", &graph, "--format", "json"]);
+    let run: Json = serde_json::from_slice(&run.stdout).expect("the report is JSON");
+    assert_eq!(run["failures"][0]["where"], json!({ "item": [1, 2] }), "{run}");
+    let folder = folder("failing_inner_loop");
+    let report = report(&[&graph, "--frames", "3..3", "--save", "w.####.json"], &folder);
+    let place = json!({ "frame": 3, "item": [1, 2] });
+    assert_eq!(report["failures"][0]["where"], place, "{report}");
+    assert_eq!(lines(&folder)[0]["failures"], report["failures"]);
+}
+
 /// A document with a simulation whose tick fails in frame 3, and others.
 fn failing_in_frame_3(name: &str, index: u32) -> String {
     // Where the list has no such item, the sum stays as it is.

@@ -48,14 +48,11 @@ impl Walk<'_, Memoized<'_>> {
         let Some(Failed { failure, layout, .. }) = shelf.failed.iter().find(is_it).cloned() else {
             return Ok(false);
         };
-        let element = match failure.element {
-            None => None,
-            Some(element) => match self.shape_of_layout(layout) {
-                Some(shape) => Some((element, shape)),
-                None => return Ok(false),
-            },
-        };
-        self.fail_known(top, failure.message, failure.help, element)?;
+        let shape = self.shape_of_layout(layout);
+        if failure.element.is_some() && shape.is_none() {
+            return Ok(false);
+        }
+        self.fail_known(top, failure, shape)?;
         Ok(true)
     }
 }

@@ -132,7 +132,8 @@ impl Singles {
         }
         let failure = |(id, step): (StepId, &Step)| {
             let why = failed.get(&self.live.node(id))?;
-            let (path, cell) = (plan.paths.get(step.path).clone(), Vec::new());
+            let (path, cell) =
+                (plan.paths.get(step.path).clone(), why.item_coordinates().collect());
             let (message, help) = (why.message.clone(), why.help.clone());
             Some(NodeFailure { path, message, help, cell, replayed: None })
         };

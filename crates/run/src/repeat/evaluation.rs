@@ -60,7 +60,9 @@ impl<'b> Evaluation<'b> {
             let cell = failure.cell.iter().find(|(of, _)| *of == axis);
             let position = cell.map_or(0, |(_, cell)| *cell);
             let message = format!("`{}`: {}", failure.path, failure.message);
-            (position, Failure { element: None, message, help: failure.help.clone() })
+            let items = failure.cell.iter().filter(|(of, _)| *of != axis).map(|(_, item)| *item);
+            let (help, items) = (failure.help.clone(), items.collect());
+            (position, Failure { element: None, message, help, items })
         });
         // A failure in an arm that is not taken does not count.
         let is_there = values.iter().all(|value| value.value.is_some());

@@ -35,10 +35,8 @@ pub(super) fn run(
             Round::Values(values) => values,
             Round::Failed(at, failure) => {
                 let position = items.starts.partition_point(|start| *start <= at) - 1;
-                let message =
-                    format!("{} (in item {})", failure.message, at - items.starts[position]);
-                let element = Some(items.elements[position] as usize);
-                return Err(Failure { element, message, ..failure });
+                let element = items.elements[position] as usize;
+                return Err(failure.in_item(element, at - items.starts[position]));
             }
         },
     };

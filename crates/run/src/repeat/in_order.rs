@@ -72,9 +72,8 @@ fn as_rounds(
         let values = match evaluation.run(&active.inputs, n, outputs, call)? {
             Round::Values(values) => values,
             Round::Failed(position, found) => {
-                let message = format!("{} (in item {round})", found.message);
                 let element = active.elements[position] as usize;
-                failure = Some(Failure { element: Some(element), message, ..found });
+                failure = Some(found.in_item(element, round as usize));
                 active.drop_from(counts_end(failure.as_ref()));
                 continue;
             }

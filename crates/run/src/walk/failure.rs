@@ -7,6 +7,7 @@
 use millstream_base::Mask;
 use millstream_ir::RequestAxis;
 use millstream_ir::answer::NodeFailure;
+use millstream_node::Failure;
 
 use super::{Demand, Mode, Place, Stop, Task, Walk};
 use crate::shape::{AxisId, ShapeId, Shapes};
@@ -122,31 +123,30 @@ impl<M: Mode> Walk<'_, M> {
         Ok(())
     }
 
-    /// Makes the step of a task fail for a reason of its own, at an element or for all cells.
+    /// Makes the step of a task fail for a reason of its own; `shape` is that of the element, if
+    /// the failure has one.
     pub(super) fn fail(
         &mut self,
         top: usize,
-        message: String,
-        help: Option<String>,
-        element: Option<(usize, ShapeId)>,
+        failure: Failure,
+        shape: Option<ShapeId>,
     ) -> Result<(), Stop> {
         let step = self.stack[top].step;
         self.log_run(step, 0, 0);
-        self.fail_known(top, message, help, element)
+        self.fail_known(top, failure, shape)
     }
 
     /// The same if the step did not run, because it is known to fail.
     pub(crate) fn fail_known(
         &mut self,
         top: usize,
-        message: String,
-        help: Option<String>,
-        element: Option<(usize, ShapeId)>,
+        failure: Failure,
+        shape: Option<ShapeId>,
     ) -> Result<(), Stop> {
         let Task { step, slot, .. } = self.stack[top];
         let mut cell = Vec::new();
         let mut bad = None;
-        if let Some((element, shape)) = element {
+        if let Some((element, shape)) = failure.element.zip(shape) {
             for (axis, position) in self.shapes.coordinates(shape, element) {
                 let of = self.request_axes.iter().find(|(known, _)| *known == axis);
                 let (name, position) = match of {
@@ -161,7 +161,9 @@ impl<M: Mode> Walk<'_, M> {
             }
             bad = Some(Bad { shape, cells: Mask::range(element..element + 1) });
         }
+        cell.extend(failure.item_coordinates());
         let path = self.plan.paths.get(self.plan.steps[step].path);
+        let Failure { message, help, .. } = failure;
         let failure = NodeFailure { path, message, help, cell, replayed: None };
         match self.failures.iter_mut().find(|known| known.path == failure.path) {
             Some(known) if failure.cell < known.cell => *known = failure,
@@ -174,19 +176,17 @@ impl<M: Mode> Walk<'_, M> {
     /// Marks the step of a task as failed because its cells are too many or unknown.
     pub(crate) fn fail_for(&mut self, top: usize, why: &Stop) {
         let limit = self.limits.list_length;
-        let (message, help) = match why {
+        let failure = match why {
             Stop::Endless => {
-                ("the state it reads exists in an unlimited number of contexts".into(), None)
+                Failure::whole("the state it reads exists in an unlimited number of contexts")
             }
-            Stop::Cells | Stop::All(_) => {
-                let help = "raise `list_length` in the limits";
-                (format!("more than {limit} cells"), Some(help.into()))
-            }
+            Stop::Cells | Stop::All(_) => Failure::whole(format!("more than {limit} cells"))
+                .with_help("raise `list_length` in the limits"),
         };
         let slot = self.stack[top].slot;
         self.pending.remove(&slot);
         self.gathered.clear();
-        let failed = self.fail(top, message, help, None);
+        let failed = self.fail(top, failure, None);
         debug_assert!(failed.is_ok(), "a failure without cells needs no shapes");
     }
 

@@ -2,7 +2,7 @@
 
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Type, Value};
-use millstream_node::Data;
+use millstream_node::{Data, Failure};
 
 use super::{Gather, Mode, Place, Stop, Walk};
 use crate::shape::{AxisId, Extent, Level, ShapeId, Shapes};
@@ -34,12 +34,9 @@ impl<M: Mode> Walk<'_, M> {
             panic!("a value that varies along an axis is a column");
         };
         if self.shapes.depends_on(shape, axis) {
-            let failed = self.fail(
-                top,
-                "it reduces along an axis on which the length of a loop around it depends".into(),
-                Some("move the reduction out of the inner loop".into()),
-                None,
-            );
+            let why = "it reduces along an axis on which the length of a loop around it depends";
+            let help = "move the reduction out of the inner loop";
+            let failed = self.fail(top, Failure::whole(why).with_help(help), None);
             return failed.map(|()| None);
         }
         self.cut(&column, shape, axis).map(Some)

@@ -247,8 +247,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                     self.store.set_state(*slot, State::Empty);
                 }
             }
-            let element = failure.element.map(|element| (element, shape));
-            self.fail(top, failure.message.clone(), failure.help.clone(), element)?;
+            self.fail(top, failure.clone(), Some(shape))?;
             M::failed(self, top, failure, shape);
             return Ok(());
         }
@@ -258,7 +257,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 Output::Ignored => None,
                 Output::Wanted(_) => {
                     let message = format!("the node type gives no output {k}");
-                    return self.fail(top, message, None, None);
+                    return self.fail(top, Failure::whole(message), None);
                 }
                 Output::Done(data) => Some(self.merged(top, k, data, mask, n_cells, shape)),
             });

@@ -152,14 +152,14 @@ impl Mirror {
             path: self.path_of(editor, originals.get(&node).copied().unwrap_or(node)),
             message: why.message.clone(),
             help: why.help.clone(),
-            // Where there are more cells, a plan answers.
-            cell: Vec::new(),
+            // Where the request has more cells, a plan answers.
+            cell: why.item_coordinates().collect(),
             replayed: None,
         };
         let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
         failures.sort_by(|a, b| a.path.cmp(&b.path));
         // At several moments the failure may be the same.
-        failures.dedup_by(|a, b| a.path == b.path && a.message == b.message && a.help == b.help);
+        failures.dedup();
         failures
     }
 
