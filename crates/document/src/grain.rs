@@ -12,6 +12,7 @@ mod computed;
 mod equal;
 mod formulas;
 mod in_cases;
+mod line;
 mod logic;
 mod relays;
 mod search;

@@ -29,7 +29,7 @@ use millstream_node::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use functions::CONSTANTS;
+use functions::{CONSTANTS, FUNCTIONS, Typing};
 use library::Library;
 use token::Number;
 
@@ -109,7 +109,7 @@ impl Expression {
             Term::Input(input) => FormulaTerm::Input(*input),
             Term::Truth(value) => FormulaTerm::Truth(*value),
             Term::Unary(Unary::Not, of) => FormulaTerm::Not(of.0),
-            Term::Number(number) => FormulaTerm::Number(number.value, number.whole().is_some()),
+            Term::Number(number) => FormulaTerm::Number(number.value, number.whole()),
             Term::Choose(condition, yes, no) => {
                 FormulaTerm::Choose { condition: condition.0, arms: [no.0, yes.0] }
             }
@@ -125,6 +125,9 @@ impl Expression {
                     FormulaTerm::Call(Arc::clone(node), args.collect())
                 };
                 (**node == *SWITCH).then(|| switched(args)).flatten().unwrap_or_else(call)
+            }
+            Term::Call(..) if term.is_test() => {
+                FormulaTerm::Test(term.operands().map(|term| term.0).collect())
             }
             other => of(other),
         };
@@ -146,7 +149,9 @@ impl Expression {
                 at = *of;
             }
             let is_input = matches!(terms[at as usize], FormulaTerm::Input(_));
-            let Some(truths) = formula.truths_of(at).filter(|_| !is_input) else { continue };
+            let Some(truths) = formula.truths_of(at, &|_| false).filter(|_| !is_input) else {
+                continue;
+            };
             let (text, inputs) = (self.ranges[at as usize].clone(), self.inputs_of(TermId(at)));
             let test = FormulaTest { text, inputs, truths };
             if !test.inputs.is_empty() && !self.calls_nodes(at) && !tests.contains(&test) {
@@ -189,11 +194,11 @@ impl Expression {
         match self.terms.last().expect("an expression has a term") {
             Term::Truth(_) | Term::Unary(Unary::Not, _) => true,
             Term::Binary(binary, ..) => binary.truth().is_some(),
+            term @ Term::Call(..) => term.is_test(),
             Term::Number(_)
             | Term::Input(_)
             | Term::Unary(Unary::Negate, _)
             | Term::Choose(..)
-            | Term::Call(..)
             | Term::Node(..)
             | Term::Member(..) => false,
         }
@@ -272,6 +277,20 @@ enum Term {
 }
 
 impl Term {
+    /// Whether it is a function of the table that gives a truth value.
+    fn is_test(&self) -> bool {
+        let Self::Call(function, _) = self else { return false };
+        match FUNCTIONS[*function as usize].typing {
+            Typing::Test => true,
+            Typing::Conversion(ty) => ty == Type::BOOL,
+            Typing::Alike(_)
+            | Typing::Folded
+            | Typing::Mixed
+            | Typing::Components(_)
+            | Typing::Sockets => false,
+        }
+    }
+
     /// The terms that it is computed from.
     fn operands(&self) -> impl Iterator<Item = TermId> {
         let operands: SmallVec<[TermId; 4]> = match self {

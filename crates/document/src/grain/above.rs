@@ -68,9 +68,3 @@ pub(super) fn type_of(above: Above<'_, '_>, source: &InputValue) -> Option<Type>
 pub(super) fn integers(ty: Type) -> RangeInclusive<i64> {
     if ty == Type::I32 { i32::MIN.into()..=i32::MAX.into() } else { i64::MIN..=i64::MAX }
 }
-
-/// The position of a float among all floats; both zeros have the same.
-pub(super) fn place_of(x: f64) -> i64 {
-    let bits = if x == 0.0 { 0 } else { x.to_bits().cast_signed() };
-    if bits < 0 { i64::MIN - bits } else { bits }
-}

@@ -18,9 +18,10 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use smallvec::{SmallVec, smallvec};
 
-use super::above::{Above, integers, key_of, place_of, type_of};
+use super::above::{Above, integers, key_of, type_of};
 use super::bdd::{FALSE, Function, Functions, TRUE};
 use super::computed::Conditions;
+use super::line::{Computing, Line};
 use super::read_settings;
 use crate::model::{InputValue, Node, NodeKind, Setting};
 
@@ -28,10 +29,7 @@ use crate::model::{InputValue, Node, NodeKind, Setting};
 const MAX_DEPTH: usize = 64;
 
 /// Integers up to this size are floats, too.
-const MAX_EXACT: f64 = (1_u64 << 53) as f64;
-
-/// The value of a float variable that is NaN.
-const NAN: i64 = i64::MAX;
+const MAX_EXACT: u64 = 1 << 53;
 
 /// The bits of a comparison whose outcome is the opposite one for exchanged operands.
 const LESS: u8 = 0b0001;
@@ -60,19 +58,12 @@ struct Variable {
 #[derive(Clone)]
 enum Operand {
     Truth(Function),
-    /// A number, and whether it is written as an integer.
-    Number(f64, bool),
+    /// A number, and the integer as which it is written.
+    Number(f64, Option<i64>),
     Source(InputValue),
     /// Something that is computed, with a text that equal ones share.
     Computed(String),
     Unknown,
-}
-
-/// What computes a comparison.
-#[derive(Clone, Copy, Debug)]
-enum Computing {
-    InFormula,
-    ByNode,
 }
 
 impl Logic {
@@ -172,7 +163,7 @@ impl Logic {
         let args: Vec<Operand> = (signature.inputs.iter())
             .map(|socket| self.operand(above, node, socket, depth))
             .collect();
-        self.of_node(above, def, &signature, &args)
+        self.of_node(above, def, &signature, (&args, Computing::ByNode))
     }
 
     /// What a socket of a node that computes a truth value reads.
@@ -214,7 +205,7 @@ impl Logic {
         above: Above<'_, '_>,
         def: &NodeDef,
         signature: &Signature,
-        args: &[Operand],
+        (args, computing): (&[Operand], Computing),
     ) -> Option<Function> {
         let negates = def.laws.iter().any(|law| matches!(law, Law::Involution));
         match (def.truth, args) {
@@ -222,7 +213,7 @@ impl Logic {
                 self.functions.table(table, [*a, *b])
             }
             (Some(Truth::Compare(outcomes)), [a, b, ..]) => {
-                self.compare(above, outcomes, [a, b], Computing::ByNode)
+                self.compare(above, outcomes, [a, b], computing)
             }
             (None, [Operand::Truth(of)]) if negates => self.functions.not(*of),
             (None, [Operand::Truth(condition), Operand::Truth(no), Operand::Truth(yes)])
@@ -252,7 +243,7 @@ impl Logic {
                 Some(values[at as usize].clone())
             };
             let value = match term {
-                FormulaTerm::Number(value, is_whole) => Some(Operand::Number(*value, *is_whole)),
+                FormulaTerm::Number(value, whole) => Some(Operand::Number(*value, *whole)),
                 FormulaTerm::Input(input) => {
                     let given = node.inputs.get(&signature.inputs[*input as usize].name)?;
                     match &given.value {
@@ -276,13 +267,18 @@ impl Logic {
                     let made = operands.and_then(|it| self.of_term(above, term, &it));
                     made.map(Operand::Truth)
                 }
-                FormulaTerm::Of(_) => None,
+                FormulaTerm::Test(_) | FormulaTerm::Of(_) => None,
             };
             values.push(value.unwrap_or(Operand::Unknown));
             debug_assert_eq!(values.len(), at + 1);
         }
         match values.pop()? {
             Operand::Truth(truth) => Some(truth),
+            // Nodes that are called may keep state.
+            Operand::Unknown if formula.calls.is_empty() => {
+                let whole = self.of_part(above, node, text)?;
+                if let Operand::Truth(truth) = whole { Some(truth) } else { None }
+            }
             Operand::Number(..) | Operand::Source(_) | Operand::Computed(_) | Operand::Unknown => {
                 None
             }
@@ -328,7 +324,7 @@ impl Logic {
             *given.get_mut(at)? = Some(arg);
         }
         let given: Option<Vec<Operand>> = given.into_iter().collect();
-        self.of_node(above, def, signature, &given?)
+        self.of_node(above, def, signature, (&given?, Computing::InCall))
     }
 
     /// A part of a formula about which nothing is known but what equal parts share.
@@ -382,8 +378,10 @@ impl Logic {
             [number @ Operand::Number(..), other] if !matches!(other, Operand::Number(..)) => {
                 self.compare(above, mirrored, [other, number], computing)
             }
-            [Operand::Source(source), Operand::Number(x, is_whole)] => {
-                match self.on_line(above, outcomes, source, (*x, *is_whole)) {
+            [Operand::Source(source), Operand::Number(x, whole)] => {
+                let line = type_of(above, source).filter(|_| !above.has_one_type());
+                let line = line.and_then(|ty| Line::of(ty, (*x, *whole), computing));
+                match line.and_then(|line| self.on_line(above, outcomes, (source, line))) {
                     Some(made) => Some(made),
                     None => self.compare_pair(above, [outcomes, mirrored], operands, computing),
                 }
@@ -392,40 +390,18 @@ impl Logic {
         }
     }
 
-    /// A comparison of a source of known type with a number.
+    /// A comparison of a source with a number.
     fn on_line(
         &mut self,
         above: Above<'_, '_>,
         outcomes: u8,
-        source: &InputValue,
-        (x, is_whole): (f64, bool),
+        (source, line): (&InputValue, Line),
     ) -> Option<Function> {
-        let ty = type_of(above, source).filter(|_| !above.has_one_type())?;
         let key = key_of(above, source)?;
-        let (values, x, last) = if ty == Type::I32 || ty == Type::I64 {
-            let values = integers(ty);
-            let fits = is_whole && x.abs() < MAX_EXACT && values.contains(&(x as i64));
-            (values.clone(), fits.then_some(x as i64)?, *values.end())
-        } else if ty == Type::F32 || ty == Type::F64 {
-            let x = if ty == Type::F32 { f64::from(x as f32) } else { x };
-            let fits = x.is_finite() && (!is_whole || x.abs() < MAX_EXACT);
-            let values = place_of(f64::NEG_INFINITY)..=NAN;
-            (values, fits.then(|| place_of(x))?, place_of(f64::INFINITY))
-        } else {
-            return None;
-        };
-        let first = *values.start();
         let mut made = FALSE;
-        for (bit, low, high) in [
-            (LESS, first, x.saturating_sub(1)),
-            (EQUAL, x, x),
-            (GREATER, x.saturating_add(1), last),
-            (UNORDERED, last.saturating_add(1), *values.end()),
-        ] {
-            let is_empty = low > high || bit == LESS && x == first || bit == GREATER && x == last;
-            let is_ordered = bit == UNORDERED && last == *values.end();
-            if outcomes & bit != 0 && !is_empty && !is_ordered {
-                let within = self.within(&key, &values, low..=high)?;
+        for (bit, range) in [LESS, EQUAL, GREATER, UNORDERED].into_iter().zip(line.ranges) {
+            if let Some(range) = range.filter(|_| outcomes & bit != 0) {
+                let within = self.within(&key, &line.values, range)?;
                 made = self.functions.choose(made, TRUE, within)?;
             }
         }
@@ -444,20 +420,24 @@ impl Logic {
             return None;
         }
         let mut is_ordered = true;
-        let mut is_fractional = false;
+        // Whether nodes and formulas may compare other numbers or vectors.
+        let mut is_own = false;
+        let mut types: SmallVec<[Option<Type>; 2]> = SmallVec::new();
         let mut key = |operand: &Operand| match operand {
             Operand::Source(source) => {
                 let ty = type_of(above, source);
+                types.push(ty);
                 is_ordered &= ty.is_some_and(|ty| ty == Type::I32 || ty == Type::I64);
                 key_of(above, source)
             }
-            Operand::Number(x, is_whole) => {
-                is_fractional |= !is_whole;
-                is_ordered &= *is_whole;
-                Some(format!("\0={:x}{is_whole}", x.to_bits()))
+            Operand::Number(x, whole) => {
+                is_own |= whole.is_none_or(|whole| whole.unsigned_abs() > MAX_EXACT);
+                is_ordered &= !x.is_nan();
+                let whole = whole.map(|whole| whole.to_string());
+                Some(format!("\0={}", whole.unwrap_or_else(|| format!("{:x}.", x.to_bits()))))
             }
             Operand::Computed(key) => {
-                is_ordered = false;
+                (is_own, is_ordered) = (true, false);
                 Some(key.clone())
             }
             Operand::Truth(_) | Operand::Unknown => None,
@@ -467,13 +447,15 @@ impl Logic {
         if is_both_numbers || a == b {
             return None;
         }
+        if let [a, b] = types[..] {
+            is_own |= a != b && !(is_scalar(a) && is_scalar(b)) || a.is_none();
+        }
         let (key, outcomes) = if a < b {
             (format!("\0compare{a}\0\0{b}"), outcomes)
         } else {
             (format!("\0compare{b}\0\0{a}"), mirrored)
         };
-        // Integers beside a fraction may become other floats in nodes than in formulas.
-        let key = if is_fractional { format!("{computing:?}{key}") } else { key };
+        let key = if is_own { format!("{computing:?}{key}") } else { key };
         let values = 0..=if is_ordered { 2 } else { 3 };
         let mut made = FALSE;
         for value in values.clone() {
@@ -542,6 +524,7 @@ fn operands_of(term: &FormulaTerm) -> SmallVec<[u32; 3]> {
         | FormulaTerm::Number(..)
         | FormulaTerm::Input(_)
         | FormulaTerm::Call(..)
+        | FormulaTerm::Test(_)
         | FormulaTerm::Of(_) => SmallVec::new(),
     }
 }
@@ -550,9 +533,13 @@ fn of_literal(json: &Json) -> Operand {
     match json {
         Json::Bool(value) => Operand::Truth(if *value { TRUE } else { FALSE }),
         Json::Number(number) => match number.as_f64() {
-            Some(x) => Operand::Number(x, number.is_i64()),
+            Some(x) => Operand::Number(x, number.as_i64()),
             None => Operand::Unknown,
         },
         Json::Null | Json::String(_) | Json::Array(_) | Json::Object(_) => Operand::Unknown,
     }
+}
+
+fn is_scalar(ty: Option<Type>) -> bool {
+    ty.is_some_and(|ty| [Type::I32, Type::I64, Type::F32, Type::F64].contains(&ty))
 }

@@ -300,13 +300,18 @@ impl Grain<'_> {
                 });
             }
             if let Some(formula) = def.formula_in(&settings) {
-                let is_bool = |input: u32| {
+                let is_truth = |input: u32| {
                     let given = node.inputs.get(&signature.inputs[input as usize].name);
                     given.is_some_and(|given| self.is_bool(&given.value, body, depth + 1))
                 };
+                let gives_truth = |name: &str| {
+                    let called = self.registry.get(name).and_then(|def| def.fixed_signature());
+                    let outputs = called.map(|signature| &signature.outputs[..]);
+                    matches!(outputs, Some([output]) if is_bool(output.ty))
+                };
                 return formula
-                    .truths_of(formula.last())
-                    .is_some_and(|inputs| inputs.into_iter().all(is_bool));
+                    .truths_of(formula.last(), &gives_truth)
+                    .is_some_and(|inputs| inputs.into_iter().all(is_truth));
             }
             if !passes(def, &signature) {
                 return false;

@@ -41,8 +41,8 @@ pub enum FormulaTerm {
     Input(u32),
     /// A truth value.
     Truth(bool),
-    /// A number, and whether it is written as an integer.
-    Number(f64, bool),
+    /// A number, and the integer as which it is written.
+    Number(f64, Option<i64>),
     /// Whether a term is false.
     Not(u32),
     /// A function of two truth values, see [`Truth::Table`].
@@ -58,6 +58,8 @@ pub enum FormulaTerm {
         /// The term if the condition is false, and if it is true.
         arms: [u32; 2],
     },
+    /// A truth value that is computed from these terms.
+    Test(Vec<u32>),
     /// All of these terms.
     Of(Vec<u32>),
 }
@@ -103,6 +105,7 @@ impl Formula {
                     | FormulaTerm::Truth(_)
                     | FormulaTerm::Number(..)
                     | FormulaTerm::Call(..)
+                    | FormulaTerm::Test(_)
                     | FormulaTerm::Of(_) => {}
                 }
             }
@@ -126,7 +129,7 @@ impl Formula {
                 FormulaTerm::Not(of) => stack.push(*of),
                 FormulaTerm::Table(_, of) | FormulaTerm::Compare(_, of) => stack.extend(of),
                 FormulaTerm::Call(_, args) => stack.extend(args.iter().map(|(_, arg)| *arg)),
-                FormulaTerm::Of(terms) => stack.extend(terms),
+                FormulaTerm::Test(terms) | FormulaTerm::Of(terms) => stack.extend(terms),
                 FormulaTerm::Choose { condition, arms } => {
                     stack.push(*condition);
                     match truths[*condition as usize] {
@@ -165,7 +168,10 @@ impl Formula {
                     Some(value) => truth(if value { yes } else { no }),
                     None => truth(no).filter(|_| truth(no) == truth(yes)),
                 },
-                FormulaTerm::Number(..) | FormulaTerm::Call(..) | FormulaTerm::Of(_) => None,
+                FormulaTerm::Number(..)
+                | FormulaTerm::Call(..)
+                | FormulaTerm::Test(_)
+                | FormulaTerm::Of(_) => None,
             });
         }
         truths
@@ -176,8 +182,9 @@ impl Formula {
         (self.terms.len() as u32).saturating_sub(1)
     }
 
-    /// The inputs that must be truth values for a term to be one; `None` if it is none.
-    pub fn truths_of(&self, term: u32) -> Option<Vec<u32>> {
+    /// The inputs that must be truth values for a term to be one, given which node types give one;
+    /// `None` if it is none.
+    pub fn truths_of(&self, term: u32, gives_truth: &dyn Fn(&str) -> bool) -> Option<Vec<u32>> {
         let (mut truths, mut stack) = (Vec::new(), vec![term]);
         while let Some(at) = stack.pop() {
             match self.terms.get(at as usize)? {
@@ -186,7 +193,9 @@ impl Formula {
                 FormulaTerm::Truth(_)
                 | FormulaTerm::Not(_)
                 | FormulaTerm::Table(..)
-                | FormulaTerm::Compare(..) => {}
+                | FormulaTerm::Compare(..)
+                | FormulaTerm::Test(_) => {}
+                FormulaTerm::Call(name, _) if gives_truth(name) => {}
                 FormulaTerm::Number(..) | FormulaTerm::Call(..) | FormulaTerm::Of(_) => {
                     return None;
                 }

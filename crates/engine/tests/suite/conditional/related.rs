@@ -13,26 +13,86 @@ struct Given {
     s: bool,
     t: bool,
     k: i32,
-    x: f64,
+    x: Number,
     y: f64,
     z: f64,
 }
 
-fn all(x_is_integer: bool) -> Vec<Given> {
-    let xs =
-        if x_is_integer { &[0.0, 1.0, 2.0, 3.0][..] } else { &[0.5, 1.0, 1.5, 2.0, 3.0, f64::NAN] };
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    I32(i32),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+}
+
+/// The numbers with which `x` is compared. Beside an `i32`, one with a point is an `f32`; beside an
+/// `i64` it is an `f64`.
+const NUMBERS: [&str; 7] =
+    ["1", "1.5", "2.0", "16777216.0", "16777217", "9007199254740992.0", "9007199254740993"];
+
+/// Values around all of these numbers, also after rounding.
+fn values_of_x(x_type: &str) -> Vec<Number> {
+    let near = [0, 1, 2, 3, 16_777_216, 16_777_217, 16_777_218];
+    let middle: i64 = 1 << 53;
+    let far = [middle - 1, middle, middle + 1, middle + 2];
+    let floats = [
+        0.5,
+        1.0,
+        1.2,
+        1.5,
+        1.7,
+        2.0,
+        3.0,
+        16_777_216.0,
+        16_777_216.5,
+        16_777_217.0,
+        1e9,
+        middle as f64,
+        1e17,
+        f64::NAN,
+    ];
+    match x_type {
+        "i32" => near.map(Number::I32).to_vec(),
+        "i64" => near.map(i64::from).into_iter().chain(far).map(Number::I64).collect(),
+        "f32" => floats.map(|x| Number::F32(x as f32)).to_vec(),
+        _ => floats.map(Number::F64).to_vec(),
+    }
+}
+
+fn all(x_type: &str) -> Vec<Given> {
+    let xs = values_of_x(x_type);
     let pairs = [(0.0, 1.0), (1.0, 1.0), (1.0, 0.0), (f64::NAN, 0.0)];
     let mut found = Vec::new();
     for s in [false, true] {
         for t in [false, true] {
             for k in [-2, 0, 1, 2, 7] {
-                for x in xs {
+                for x in &xs {
                     found.extend(pairs.map(|(y, z)| Given { s, t, k, x: *x, y, z }));
                 }
             }
         }
     }
     found
+}
+
+/// How a document is written.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    x_type: &'static str,
+    /// The truth value `t`: an input, or a test of one.
+    t: &'static str,
+}
+
+impl Style {
+    /// Whether `compare.*` takes this number beside `x`, and compares as formulas do.
+    fn is_for_nodes(self, number: &str) -> bool {
+        match self.x_type {
+            "i32" => ["1", "2.0", "16777217"].contains(&number),
+            "i64" => ["1", "2.0", "16777217", "9007199254740993"].contains(&number),
+            _ => true,
+        }
+    }
 }
 
 /// A selector of truth values.
@@ -49,8 +109,8 @@ enum Selector {
     Is(bool, bool, Box<Selector>),
     /// Compares `k` with a number.
     Index(u8, i32),
-    /// Compares `x` with a number.
-    Number(u8, i32),
+    /// Compares `x` with one of the numbers.
+    Number(u8, usize),
     /// Compares `y` with `z`.
     Pair(u8),
 }
@@ -64,7 +124,7 @@ const COMPARISONS: [(&str, &str, &str); 6] = [
     ("!=", "!=", "not_equal"),
 ];
 
-fn compare(by: u8, a: f64, b: f64) -> bool {
+fn compare<T: PartialOrd>(by: u8, a: T, b: T) -> bool {
     match by {
         0 => a < b,
         1 => a <= b,
@@ -72,6 +132,21 @@ fn compare(by: u8, a: f64, b: f64) -> bool {
         3 => a >= b,
         4 => a == b,
         _ => a != b,
+    }
+}
+
+impl Number {
+    /// Whether a comparison with a number that is written so holds.
+    fn compare(self, by: u8, text: &str) -> bool {
+        let number: f64 = text.parse().expect("it is a number");
+        match (self, text.parse::<i64>()) {
+            (Self::I32(x), Ok(whole)) => compare(by, x.into(), whole),
+            (Self::I64(x), Ok(whole)) => compare(by, x, whole),
+            (Self::I32(x), Err(_)) => compare(by, x as f32, number as f32),
+            (Self::I64(x), Err(_)) => compare(by, x as f64, number),
+            (Self::F32(x), _) => compare(by, x, number as f32),
+            (Self::F64(x), _) => compare(by, x, number),
+        }
     }
 }
 
@@ -86,38 +161,38 @@ impl Selector {
             Self::Two(_, a, b) => a.holds(of) != b.holds(of),
             Self::Choice(yes, a) => a.holds(of) == *yes,
             Self::Is(value, equal, a) => (a.holds(of) == *value) == *equal,
-            Self::Index(by, at) => compare(*by, of.k.into(), (*at).into()),
-            Self::Number(by, at) => compare(*by, of.x, (*at).into()),
+            Self::Index(by, at) => compare(*by, of.k, *at),
+            Self::Number(by, at) => of.x.compare(*by, NUMBERS[*at]),
             Self::Pair(by) => compare(*by, of.y, of.z),
         }
     }
 
     /// The selector in a formula.
-    fn formula(&self, turn: bool) -> String {
+    fn formula(&self, style: Style, turn: bool) -> String {
         let compared = |by: u8, a: &str, b: &str| {
             let (sign, turned, _) = COMPARISONS[usize::from(by)];
             if turn { format!("{b} {turned} {a}") } else { format!("{a} {sign} {b}") }
         };
         match self {
             Self::S => "s".into(),
-            Self::T => "t".into(),
-            Self::Not(a) => format!("!({})", a.formula(turn)),
+            Self::T => style.t.into(),
+            Self::Not(a) => format!("!({})", a.formula(style, turn)),
             Self::Two(by, a, b) => {
-                let (a, b) = (a.formula(turn), b.formula(!turn));
+                let (a, b) = (a.formula(style, turn), b.formula(style, !turn));
                 format!("({a}) {} ({b})", ["&&", "||", "!="][usize::from(*by)])
             }
-            Self::Choice(yes, a) => format!("({}) ? {yes} : {}", a.formula(turn), !yes),
+            Self::Choice(yes, a) => format!("({}) ? {yes} : {}", a.formula(style, turn), !yes),
             Self::Is(value, equal, a) => {
-                format!("({}) {} {value}", a.formula(turn), if *equal { "==" } else { "!=" })
+                format!("({}) {} {value}", a.formula(style, turn), if *equal { "==" } else { "!=" })
             }
             Self::Index(by, at) => compared(*by, "k", &at.to_string()),
-            Self::Number(by, at) => compared(*by, "x", &at.to_string()),
+            Self::Number(by, at) => compared(*by, "x", NUMBERS[*at]),
             Self::Pair(by) => compared(*by, "y", "z"),
         }
     }
 
     /// The selector as calls of nodes.
-    fn nodes(&self, turn: bool) -> String {
+    fn nodes(&self, style: Style, turn: bool) -> String {
         let compared = |by: u8, a: &str, b: &str| {
             let turned = [2, 3, 0, 1, 4, 5][usize::from(by)];
             let (by, a, b) = if turn { (turned, b, a) } else { (by, a, b) };
@@ -125,19 +200,24 @@ impl Selector {
         };
         match self {
             Self::S => "s".into(),
-            Self::T => "t".into(),
-            Self::Not(a) => format!("boolean.not({})", a.nodes(turn)),
+            Self::T => style.t.into(),
+            Self::Not(a) => format!("boolean.not({})", a.nodes(style, turn)),
             Self::Two(by, a, b) => {
-                let (a, b) = (a.nodes(turn), b.nodes(!turn));
+                let (a, b) = (a.nodes(style, turn), b.nodes(style, !turn));
                 format!("boolean.{}({a}, {b})", ["and", "or", "xor"][usize::from(*by)])
             }
-            Self::Choice(yes, a) => format!("control.switch({}, {}, {yes})", a.nodes(turn), !yes),
+            Self::Choice(yes, a) => {
+                format!("control.switch({}, {}, {yes})", a.nodes(style, turn), !yes)
+            }
             Self::Is(value, equal, a) => {
                 let node = if value == equal { "xnor" } else { "xor" };
-                format!("boolean.{node}({}, true)", a.nodes(turn))
+                format!("boolean.{node}({}, true)", a.nodes(style, turn))
             }
             Self::Index(by, at) => compared(*by, "k", &at.to_string()),
-            Self::Number(by, at) => compared(*by, "x", &at.to_string()),
+            Self::Number(by, at) if style.is_for_nodes(NUMBERS[*at]) => {
+                compared(*by, "x", NUMBERS[*at])
+            }
+            Self::Number(..) => self.formula(style, turn),
             Self::Pair(by) => compared(*by, "y", "z"),
         }
     }
@@ -148,7 +228,7 @@ fn selector() -> impl Strategy<Value = Selector> {
         2 => Just(Selector::S),
         1 => Just(Selector::T),
         2 => (0_u8..6, 0..3).prop_map(|(by, at)| Selector::Index(by, at)),
-        3 => (0_u8..6, 1..3).prop_map(|(by, at)| Selector::Number(by, at)),
+        4 => (0_u8..6, 0..NUMBERS.len()).prop_map(|(by, at)| Selector::Number(by, at)),
         2 => (0_u8..6).prop_map(Selector::Pair),
     ];
     leaf.prop_recursive(3, 6, 2, |inner| {
@@ -174,7 +254,7 @@ enum Made {
 /// The source of this number is a node, or else the input `w`.
 #[derive(Clone, Debug)]
 struct Generated {
-    x_type: &'static str,
+    style: Style,
     nodes: Vec<Made>,
 }
 
@@ -188,7 +268,7 @@ impl Made {
         }
     }
 
-    fn text(&self, i: usize, n: usize) -> String {
+    fn text(&self, style: Style, (i, n): (usize, usize)) -> String {
         let name = |at: &usize| if *at < n { format!("n{at}") } else { "w".into() };
         let turn = i % 2 == 1;
         match self {
@@ -199,7 +279,7 @@ impl Made {
             }
             Self::Switch(form, selector, [no, yes]) => {
                 let (no, yes) = (name(no), name(yes));
-                let (formula, nodes) = (selector.formula(turn), selector.nodes(turn));
+                let (formula, nodes) = (selector.formula(style, turn), selector.nodes(style, turn));
                 match form {
                     0 => format!("n{i} = control.switch({nodes}, {no}, {yes})\n"),
                     1 => format!("c{i} = {formula}\nn{i} = control.switch(c{i}, {no}, {yes})\n"),
@@ -215,13 +295,15 @@ impl Made {
 impl Generated {
     fn text(&self) -> String {
         let n = self.nodes.len();
-        let nodes: String = self.nodes.iter().enumerate().map(|(i, it)| it.text(i, n)).collect();
+        let nodes: String =
+            self.nodes.iter().enumerate().map(|(i, it)| it.text(self.style, (i, n))).collect();
         let outputs = (0..n).map(|i| format!("output n{i}: f32 = n{i}\n"));
         let outputs = outputs.collect::<Vec<_>>().concat();
-        let x = self.x_type;
+        let x = self.style.x_type;
         format!(
             "input s: bool = false\ninput t: bool = false\ninput k: i32 = 0\ninput x: {x} = 0\n\
-             input y: f32 = 0\ninput z: f32 = 0\ninput w: f32 = 3\n{nodes}{outputs}\
+             input y: f32 = 0\ninput z: f32 = 0\ninput v: f64 = 0\ninput u: i32 = 0\n\
+             input w: f32 = 3\n{nodes}{outputs}\
              group pick(c: bool, no: f32, yes: f32) -> value: f32 {{\n\
              value = control.switch(c, no, yes)\n}}\n"
         )
@@ -251,9 +333,14 @@ fn generated() -> impl Strategy<Value = Generated> {
     let orders = prop::collection::vec(prop::collection::vec(any::<u16>(), n), 3);
     let loose = (prop::bool::weighted(0.4), 0..n, 0..n);
     let all_nodes = prop::collection::vec(node, n);
-    (prop::sample::select(vec!["f32", "f64", "i32"]), selector(), all_nodes, orders, loose)
-        .prop_map(move |(x_type, main, nodes, orders, loose)| {
-            let all = all(x_type == "i32");
+    let style = (
+        prop::sample::select(vec!["f32", "f64", "i32", "i64"]),
+        prop::sample::select(vec!["t", "is_nan(v)", "bool(u)"]),
+    );
+    let style = style.prop_map(|(x_type, t)| Style { x_type, t });
+    (style, selector(), all_nodes, orders, loose).prop_map(
+        move |(style, main, nodes, orders, loose)| {
+            let all = all(style.x_type);
             let earlier = |i: usize, j: usize, of: &Given| {
                 let order = if main.holds(of) { 0 } else { 1 + usize::from(of.k >= 1) };
                 (orders[order][j], j) < (orders[order][i], i)
@@ -290,8 +377,9 @@ fn generated() -> impl Strategy<Value = Generated> {
             {
                 arms[j % 2] = j;
             }
-            Generated { x_type, nodes }
-        })
+            Generated { style, nodes }
+        },
+    )
 }
 
 /// Whether some nodes depend on themselves if all arms count.
@@ -311,6 +399,10 @@ fn is_cyclic(nodes: &[Made]) -> bool {
     }
 }
 
+fn column<T>(all: &[Given], value: impl Fn(Number) -> T) -> Vec<T> {
+    all.iter().map(|of| value(of.x)).collect()
+}
+
 #[test]
 fn documents_are_refused_exactly_if_a_cycle_closes_for_some_values() {
     let config = ProptestConfig { cases: 800, failure_persistence: None, ..Default::default() };
@@ -318,7 +410,7 @@ fn documents_are_refused_exactly_if_a_cycle_closes_for_some_values() {
     let (n_broken, n_refused) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     let result = runner.run(&generated(), |made| {
         let (engine, text) = (Engine::new(), made.text());
-        let all = all(made.x_type == "i32");
+        let all = all(made.style.x_type);
         let values: Option<Vec<Vec<f32>>> = all.iter().map(|of| made.values(of)).collect();
         let loaded = engine.load(text.as_bytes());
         let Some(values) = values else {
@@ -340,11 +432,22 @@ fn documents_are_refused_exactly_if_a_cycle_closes_for_some_values() {
             .column("k", all.iter().map(|of| of.k).collect::<Vec<_>>())
             .column("y", all.iter().map(|of| of.y as f32).collect::<Vec<_>>())
             .column("z", all.iter().map(|of| of.z as f32).collect::<Vec<_>>());
-        let request = match made.x_type {
-            "i32" => request.column("x", all.iter().map(|of| of.x as i32).collect::<Vec<_>>()),
-            "f32" => request.column("x", all.iter().map(|of| of.x as f32).collect::<Vec<_>>()),
-            _ => request.column("x", all.iter().map(|of| of.x).collect::<Vec<_>>()),
-        };
+        let request =
+            request.column("u", all.iter().map(|of| i32::from(of.t)).collect::<Vec<_>>()).column(
+                "v",
+                all.iter().map(|of| if of.t { f64::NAN } else { 0.0 }).collect::<Vec<_>>(),
+            );
+        let request =
+            match made.style.x_type {
+                "i32" => request
+                    .column("x", column(&all, |x| if let Number::I32(x) = x { x } else { 0 })),
+                "i64" => request
+                    .column("x", column(&all, |x| if let Number::I64(x) = x { x } else { 0 })),
+                "f32" => request
+                    .column("x", column(&all, |x| if let Number::F32(x) = x { x } else { 0.0 })),
+                _ => request
+                    .column("x", column(&all, |x| if let Number::F64(x) = x { x } else { 0.0 })),
+            };
         for i in 0..made.nodes.len() {
             let expected: Vec<f32> = values.iter().map(|values| values[i]).collect();
             let found = numbers(&engine, &text, &request, &format!("n{i}"));
@@ -355,4 +458,75 @@ fn documents_are_refused_exactly_if_a_cycle_closes_for_some_values() {
     result.unwrap_or_else(|failure| panic!("{failure}"));
     assert!(n_broken.get() >= 40, "only {} have conditional cycles", n_broken.get());
     assert!(n_refused.get() >= 20, "only {} are refused", n_refused.get());
+}
+
+/// Documents of the same nodes, of which all are accepted or all refused.
+fn all_are(accepted: bool, documents: &[&str]) {
+    for text in documents {
+        let error = Engine::new().load(text.as_bytes()).err().map(|error| error.to_string());
+        let is_cycle = error.as_ref().is_some_and(|error| error.contains("form a cycle"));
+        let fits = if accepted { error.is_none() } else { is_cycle };
+        assert!(fits, "{error:?}: {text}");
+    }
+}
+
+#[test]
+fn nodes_and_formulas_compare_integers_with_fractions_in_types_of_their_own() {
+    all_are(
+        true,
+        &[
+            "input i: i32 = 1\na = i < 1.5 ? 1 : b\nb = control.choose(i, [a, a, 4])\n\
+             output a: f32 = a\n",
+            "input i: i32 = 1\na = i == 16777216.0 ? 1 : b\nb = i == 16777217 ? a : 3\n\
+             output a: f32 = a\n",
+            "input l: i64 = 1\na = l > 1.0 ? 1 : b\nt = compare.greater(l, 1.0)\n\
+             b = t ? a : 3\noutput a: f64 = a\n",
+            "input i: i32 = 1\na = i < nan ? b : 1\nb = i < inf ? 3 : a\noutput a: f32 = a\n",
+        ],
+    );
+    all_are(
+        false,
+        &[
+            "input i: i32 = 1\na = i == 16777216.0 ? b : 1\nb = i == 16777217 ? a : 3\n\
+             output a: f32 = a\n",
+            "input i: i32 = 1\na = i == 16777216.0 ? b : 1\nt = compare.equal(i, 16777216.0)\n\
+             b = t ? 3 : a\noutput a: f32 = a\n",
+            "input l: i64 = 1\na = l == 9007199254740993 ? b : 1.5\n\
+             t = compare.equal(l, 9007199254740992)\nb = t ? 3.5 : a\noutput a: f32 = a\n",
+        ],
+    );
+}
+
+#[test]
+fn nodes_and_formulas_that_compare_in_different_types_are_not_related() {
+    all_are(
+        false,
+        &[
+            "input c: color = [1, 0, 0, 0.5]\ninput v: vec3 = [1, 0, 0]\na = c == v ? b : 1\n\
+             t = compare.equal(c, v)\nb = t ? 3 : a\noutput b: f32 = b\n",
+            "input i: i32 = 3\ninput f: f32 = 1.25\na = i / 2 > f ? b : 1\n\
+             t = !compare.greater(i / 2, f)\nb = t ? a : 3\noutput b: f32 = b\n",
+        ],
+    );
+}
+
+#[test]
+fn calls_that_give_truth_values_select() {
+    all_are(
+        true,
+        &[
+            "input d: f64 = 1\nt = is_nan(d)\na = t ? b : 1\nb = t ? 3 : a\noutput a: f32 = a\n",
+            "input i: i32 = 1\nt = (bool(i))\na = t ? b : 1\nb = bool(i) ? 3 : a\n\
+             output a: f32 = a\n",
+            "input d: f64 = 1\nt = (compare.is_nan(d))\na = t ? b : 1\nb = t ? 3 : a\n\
+             output a: f32 = a\n",
+            "input d: f64 = 1\na = is_nan(d) ? b : 1\nt = !is_nan(d)\nb = t ? a : 3\n\
+             output a: f32 = a\n",
+        ],
+    );
+    all_are(
+        false,
+        &["input d: f64 = 1\ninput f: f64 = 1\na = is_nan(d) ? b : 1\nt = is_nan(f)\n\
+           b = t ? 3 : a\noutput a: f32 = a\n"],
+    );
 }
