@@ -118,6 +118,22 @@ fn a_selector_that_depends_on_the_cycle_breaks_none() {
 }
 
 #[test]
+fn calls_of_closures_give_selectors() {
+    let text = "input x: f32\n\
+                f = closure positive()\n\
+                k = call(f, x: x)\n\
+                s = k.y ? t : 1.0\n\
+                t = k.y ? 2.0 : s\n\
+                output s: f32 = s\n\
+                group positive(x: f32) -> y: bool {\n  y = x > 0\n}\n";
+    let engine = Engine::new();
+    for (x, expected) in [(1.0, 2.0), (-1.0, 1.0)] {
+        let request = Request::new().set("x", x);
+        assert_eq!(numbers(&engine, text, &request, "s"), [expected], "{x}");
+    }
+}
+
+#[test]
 fn nodes_that_keep_state_cannot_be_copied() {
     let mut nodes = either_way();
     nodes["q"] = json!({ "type": "state.smooth", "in": { "value": from("s2") } });
