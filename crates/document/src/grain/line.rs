@@ -69,7 +69,7 @@ impl Line {
             }
         };
         let ranges = [(first, less), (less + 1, equal), (equal + 1, greater), (greater + 1, end)];
-        let range = |(low, high): (i128, i128)| (low <= high).then(|| low as i64..=high as i64);
+        let range = |(low, high): (i128, i128)| (low <= high).then_some(low as i64..=high as i64);
         Some(Self { values, ranges: ranges.map(range) })
     }
 }

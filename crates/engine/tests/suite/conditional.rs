@@ -122,8 +122,8 @@ fn calls_of_closures_give_selectors() {
     let text = "input x: f32\n\
                 f = closure positive()\n\
                 k = call(f, x: x)\n\
-                s = k.y ? t : 1.0\n\
-                t = k.y ? 2.0 : s\n\
+                s = control.switch(k.y, 1.0, t)\n\
+                t = control.switch(k.y, s, 2.0)\n\
                 output s: f32 = s\n\
                 group positive(x: f32) -> y: bool {\n  y = x > 0\n}\n";
     let engine = Engine::new();

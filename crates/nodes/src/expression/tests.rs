@@ -325,7 +325,7 @@ fn long_sums_do_not_recurse() {
 #[test]
 fn functions_are_sorted_and_named_once() {
     let mut names: Vec<&str> = functions::names().collect();
-    assert!(functions::FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
+    assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
     names.extend(CONSTANTS.iter().map(|(name, _)| *name));
     let n_names = names.len();
     names.sort_unstable();
@@ -337,7 +337,7 @@ fn functions_are_sorted_and_named_once() {
 fn every_function_takes_every_type_that_it_should() {
     use functions::{Takes, Typing};
     let singles = [Type::I32, Type::I64, Type::F32, Type::F64];
-    for function in functions::FUNCTIONS {
+    for function in FUNCTIONS {
         let n_args = function.arity.0;
         let args = ["x", "y", "z"][..n_args].join(", ");
         let text = format!("{}({args})", function.name);

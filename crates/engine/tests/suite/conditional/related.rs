@@ -124,7 +124,7 @@ const COMPARISONS: [(&str, &str, &str); 6] = [
     ("!=", "!=", "not_equal"),
 ];
 
-fn compare<T: PartialOrd>(by: u8, a: T, b: T) -> bool {
+fn compare<T: PartialOrd + Copy>(by: u8, a: T, b: T) -> bool {
     match by {
         0 => a < b,
         1 => a <= b,
