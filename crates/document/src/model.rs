@@ -426,8 +426,7 @@ impl InputDef {
 
     /// The bytes of the default; those of the input if the default was not read from a text.
     pub(crate) fn span_of_default(&self) -> Span {
-        let span = self.default_spot.span();
-        if span.start < span.end { span } else { self.spot.span() }
+        self.default_spot.or(self.spot).span()
     }
 }
 
@@ -440,7 +439,7 @@ impl OutputDef {
 
     /// Where its source is written.
     pub(crate) fn spot_of_source(&self) -> Spot {
-        if self.source_spot.span().is_empty() { self.spot } else { self.source_spot }
+        self.source_spot.or(self.spot)
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Order {
 pub(crate) struct Conditional {
     /// The positions of the nodes in their body.
     pub(crate) nodes: Vec<u32>,
-    /// What is computed, each block after those that it depends on.
+    /// The blocks in the order of evaluation: each comes after the blocks that it depends on.
     pub(crate) blocks: Vec<Block>,
     /// The conditions that formulas compute and that select cases.
     pub(crate) conditions: Vec<Condition>,

@@ -29,6 +29,11 @@ impl Spot {
         Span { start: self.start, end: self.start + (self.length & LENGTH) }
     }
 
+    /// This spot, or the other one if this is empty.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self.span().is_empty() { other } else { self }
+    }
+
     /// Whether another part is written inside this one.
     pub(crate) fn holds(self, other: Self) -> bool {
         let (outer, inner) = (self.span(), other.span());

@@ -250,7 +250,7 @@ pub(crate) struct Groups<'a> {
     pub(crate) own: HashMap<&'a str, Sockets>,
     pub(crate) aliases: HashSet<&'a str>,
     /// Whether a group has only one output, which is not called `value`.
-    has_only_outputs: bool,
+    pub(crate) has_only_outputs: bool,
 }
 
 /// The meaning of a call.
@@ -317,43 +317,27 @@ impl<'a> Groups<'a> {
         has(name) || !(has(VALUE) || sockets.only_output().is_some())
     }
 
-    /// The output that a call means: the only one of a group of the document, else `value`.
-    pub(crate) fn output_of<'v>(
-        &'v self,
-        callee: &Callee<'_>,
-        value: &'v Arc<str>,
-    ) -> &'v Arc<str> {
-        match callee {
-            Callee::Group(group) => self.output_of_group(group, value),
-            Callee::Type(_) | Callee::Zone(..) | Callee::Closure(_) | Callee::Function => value,
-        }
-    }
-
-    /// The output that the node of a group of the document means.
-    fn output_of_group<'v>(&'v self, group: &str, value: &'v Arc<str>) -> &'v Arc<str> {
-        let sockets = self.own.get(group).filter(|_| self.has_only_outputs);
-        sockets.and_then(Sockets::only_output).unwrap_or(value)
-    }
-
-    /// The output that the name of a node means.
+    /// The output that the name of a node or a call means: the only one of a group of the document,
+    /// else `value`.
     pub(crate) fn output_of_face<'v>(
         &'v self,
         face: Face<'_>,
         value: &'v Arc<str>,
         (tree, vocabulary): (&Tree<'_>, &Vocabulary<'_>),
     ) -> &'v Arc<str> {
-        match face {
-            Face::Call(call) if self.has_only_outputs => {
-                self.output_of(&self.callee(call, tree, vocabulary), value)
-            }
-            Face::Group(group) => self.output_of_group(group, value),
-            Face::Call(_)
-            | Face::Zone(..)
-            | Face::Value
-            | Face::Called
-            | Face::Type(_)
-            | Face::Unknown => value,
+        if !self.has_only_outputs {
+            return value;
         }
+        let group = match face {
+            Face::Group(group) => Some(group),
+            Face::Call(call) => match self.callee(call, tree, vocabulary) {
+                Callee::Group(group) => Some(group),
+                Callee::Type(_) | Callee::Zone(..) | Callee::Closure(_) | Callee::Function => None,
+            },
+            Face::Zone(..) | Face::Value | Face::Called | Face::Type(_) | Face::Unknown => None,
+        };
+        let sockets = group.and_then(|group| self.own.get(group));
+        sockets.and_then(Sockets::only_output).unwrap_or(value)
     }
 
     /// Whether a call inside a formula is part of the formula's text.

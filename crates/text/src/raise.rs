@@ -23,7 +23,7 @@ use crate::lower::FORMAT;
 use crate::lower::formula::Context;
 use crate::lower::literal::literal_node;
 use crate::names::{Groups, Sockets, VALUE, Vocabulary};
-use crate::scope::{NodeOf, Scope};
+use crate::scope::{NODE, NodeOf, Scope};
 use crate::tree::{
     ArgTo, ExprId, ExprKind, GroupLine, InputLine, Item, LockLine, OutputLine, Tree, UseLine, What,
     Word,
@@ -349,7 +349,7 @@ impl<'d> Raiser<'d, '_> {
     fn is_of_node(&self, name: &str, def: &OutputDef, scope: &Scope<'d>) -> bool {
         let known = (&self.groups, &self.tree, self.vocabulary);
         matches!(&def.from, OutputFrom::Link(link) if *link.node == *name
-            && link.output == *scope.output_of(scope.find(name), name, self.value, known))
+            && link.output == *scope.output_of(NODE, name, self.value, known))
     }
 
     /// The source of an output; `None` if it is the node of the same name.

@@ -308,8 +308,8 @@ impl<'a> Scope<'a> {
         value: &'v Arc<str>,
         (groups, tree, vocabulary): (&'v Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
     ) -> &'v Arc<str> {
-        // Without groups, the name need not be looked up.
-        if groups.own.is_empty() {
+        // Otherwise the name need not be looked up.
+        if !groups.has_only_outputs {
             return value;
         }
         let id = if id == NODE { self.find(name) } else { id };

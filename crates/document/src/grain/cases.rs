@@ -1,11 +1,11 @@
 //! Cycles that switches break.
 //!
 //! A cycle is not a real one if some of its switches break it (and formulas that choose, see
-//! `formulas`): whatever their selectors give, the
-//! arms that are taken close no cycle. The selectors must not depend on the nodes of the cycle. A
-//! combination of selector values is a *case*, and in each case the nodes have an order. Checking
-//! makes a copy of the nodes for each case, and choices among the copies. Combinations that cannot
-//! occur are no cases: selectors are boolean functions of what they have in common (see `logic`).
+//! `formulas`): whatever their selectors give, the arms that are taken close no cycle. The selectors
+//! must not depend on the nodes of the cycle. A combination of selector values is a *case*, and in
+//! each case the nodes have an order. Checking makes a copy of the nodes for each case, and choices
+//! among the copies. Selectors are boolean functions of the sources that they share (see `logic`), so
+//! that combinations that cannot occur are no cases.
 
 use std::sync::Arc;
 

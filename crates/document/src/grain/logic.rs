@@ -1,4 +1,4 @@
-//! Selectors as boolean functions of what they have in common.
+//! Selectors as boolean functions of the sources that they share.
 //!
 //! Selectors are computed from truth values and numbers by comparisons and logic, in nodes and in
 //! formulas. Each *variable* is a source, or a pair of sources that are compared, and has a range of

@@ -459,7 +459,7 @@ impl Search<'_, '_> {
         only_arm(self.registry, node, &|_| Some(arm))
     }
 
-    /// A formula with only what it reads under a guard.
+    /// A formula without the inputs that it does not read where a guard holds.
     fn chosen(&mut self, node: &Node, guard: Function) -> Option<Node> {
         let mut known: Vec<(InputValue, usize)> = Vec::new();
         for (_, source) in self.conditions(node, node) {

@@ -119,7 +119,7 @@ fn one_element_is_set_as_in_a_column() {
     assert_eq!(elements_run(&mut session), run(2));
     session.set_element("x", 3, 9.0_f32).expect("it is there");
     assert_eq!(elements_run(&mut session), run(1));
-    // The settings follow: an edit, a plan, and what is asked instead of an input.
+    // An edit, a plan, and an answer with another input all see the element that was set.
     (values[1], values[2], values[3]) = (7.0, 8.0, 9.0);
     session.edit(&Edit::literal("sine", "x", 0)).expect("it is valid");
     session.undo();

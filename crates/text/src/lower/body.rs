@@ -22,7 +22,7 @@ use crate::error::{Problem, TextError, shortened};
 use crate::json;
 use crate::name::write_made_name;
 use crate::names::{Face, Groups, Vocabulary};
-use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
+use crate::scope::{MANY, MemberOf, NO_NAME, NODE, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ExprId, ExprKind, Item, OutputLine, Tree, What, at};
 
 /// Number of statements whose names are looked up ahead.
@@ -265,8 +265,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             // Names of outputs are checked above.
             None => {
                 let name = &*line.name;
-                let output =
-                    self.scope.output_of(self.scope.find(name), name, &value, self.known());
+                let output = self.scope.output_of(NODE, name, &value, self.known());
                 let output = Arc::clone(output);
                 OutputFrom::Link(Link { node: self.scope.node(name), output })
             }

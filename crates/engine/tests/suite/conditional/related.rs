@@ -1,5 +1,5 @@
 //! Generated documents with selectors that are computed from each other, against a model that tries
-//! all values of what they are computed from.
+//! all values of the inputs.
 
 use millstream::{Engine, Request};
 use proptest::prelude::*;
