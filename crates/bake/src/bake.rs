@@ -19,6 +19,7 @@ use crate::keys::Keys;
 use crate::stored::{self, Stored};
 use crate::unsettled::{self, Mark, Marks};
 
+mod between;
 mod failed;
 mod frames;
 mod ticked;
@@ -419,15 +420,21 @@ impl<'r, 'p> LookUp<'r, 'p> {
         Stored { series, unsettled: self.marks_of(step, position, marks) }
     }
 
-    /// The marks that concern the result of a step.
+    /// The marks that concern the result of a step in a frame.
     pub(crate) fn marks_of(
         &mut self,
         step: StepId,
         position: usize,
         marks: &[Mark],
     ) -> Vec<Unsettled> {
+        let at = self.keyed(position);
+        self.marks_in(step, at, marks)
+    }
+
+    /// The same in a frame by its position among those with keys.
+    pub(crate) fn marks_in(&mut self, step: StepId, at: usize, marks: &[Mark]) -> Vec<Unsettled> {
         let depends = self.keys.depends(step);
-        let arms = self.keys.arms(self.keyed(position));
+        let arms = self.keys.arms(at);
         let reads = (&self.keys.reads, &depends[..]);
         unsettled::of_results(self.bake.plan, (&[step], arms), reads, marks)
     }

@@ -22,6 +22,11 @@ pub(crate) struct Stored {
     pub(crate) unsettled: Vec<Unsettled>,
 }
 
+/// Whether a result is the same for all elements, or has a value for each: nothing else is stored.
+pub(crate) fn is_by_element(series: &Series) -> bool {
+    matches!(series.axes[..], [] | [RequestAxis::Index])
+}
+
 /// A result as the value of an input.
 pub(crate) fn given(data: Data) -> Given {
     match data {

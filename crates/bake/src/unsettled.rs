@@ -75,6 +75,11 @@ impl<'p> Marks<'p> {
         own
     }
 
+    /// Whether the results of a step differ between frames.
+    pub(crate) fn varies(&self, step: StepId) -> bool {
+        self.varies[step]
+    }
+
     /// The marks of repeats that are the same in all frames.
     pub(crate) fn fixed(&self) -> impl Iterator<Item = Mark> {
         self.fixed.iter().cloned()

@@ -8,17 +8,15 @@
 use std::time::{Duration, Instant};
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
-use millstream_ir::plan::{Plan, StepId, StepSource};
-use millstream_ir::request::{LogDetail, Request, RequestAxis};
+use millstream_ir::plan::{Plan, StepSource};
+use millstream_ir::request::{LogDetail, Request};
 use millstream_run::{Parts, Varying};
 
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
 use crate::cheap::Cheap;
-use crate::cuts::{Cuts, Way};
-use crate::keys::MARK;
+use crate::cuts::{self, COMPUTED, Cuts, GIVEN, Way, cut_of};
 use crate::stored::{self, Stored};
 use crate::unsettled::{Mark, Via};
-use millstream_base::id::Id;
 
 /// The maximum number of frames in a segment.
 const MAX_FRAMES: usize = 4096;
@@ -55,7 +53,7 @@ struct Segment {
 impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
     pub(super) fn new(look_up: &'f mut LookUp<'r, 'p>, cheap: &Cheap) -> Self {
         let cuts = if look_up.cache.limit() == 0 && look_up.cache.is_empty() {
-            Cuts::none()
+            Cuts::none(look_up.plan())
         } else {
             Cuts::new(look_up.plan(), cheap)
         };
@@ -150,12 +148,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         each: Each<'_, E>,
     ) -> Result<(), BakeError<E>> {
         let is_measured = self.is_stored.is_some();
-        let name = |kind: char, cut: usize| format!("{MARK}{kind}{cut}");
-        let named = |kind: char, cuts: &[usize]| {
-            let cuts = cuts.iter().map(|cut| (self.cuts.sources[*cut], name(kind, *cut).into()));
-            cuts.collect::<Vec<_>>()
-        };
-        let (given, computed) = (named('g', &segment.way.given), named('c', &segment.way.computed));
+        let given = self.cuts.named(GIVEN, segment.way.given.iter().copied());
+        let computed = self.cuts.named(COMPUTED, segment.way.computed.iter().copied());
         let plan = self.look_up.plan().spliced(&given, &computed);
         let outputs = self.look_up.outputs();
         let mut request = self.look_up.bake.request.clone().all_outputs();
@@ -163,7 +157,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             request = request.output(outputs[*output].name.to_string());
         }
         for cut in &segment.way.computed {
-            let name = name('c', *cut);
+            let name = cuts::name(COMPUTED, *cut);
             request =
                 if is_measured { request.output(name) } else { request.optional_output(name) };
         }
@@ -239,7 +233,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             let of_cut = |unsettled| Mark { unsettled, via: Via::Steps(vec![source.step]) };
             marks.extend(stored.unsettled.into_iter().map(of_cut));
             let given = stored::given(stored.series.data);
-            request = request.given(format!("{MARK}g{cut}"), given);
+            request = request.given(cuts::name(GIVEN, *cut), given);
         }
         let mut answer = parts.evaluate(evaluator, request)?;
         let took = started.elapsed();
@@ -255,11 +249,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
         let is_stored = self.is_stored.clone().unwrap_or_default();
         for result in results {
-            let cut = result.name.strip_prefix(MARK).and_then(|name| name.get(1..)?.parse().ok());
-            let (Some(cut), Some(series)) = (cut, result.value) else { continue };
-            let cut: usize = cut;
-            let is_alike = matches!(series.axes[..], [] | [RequestAxis::Index]);
-            if is_stored[cut] && is_alike {
+            let (Some(cut), Some(series)) = (cut_of(&result.name), result.value) else { continue };
+            if is_stored[cut] && stored::is_by_element(&series) {
                 let source = self.cuts.sources[cut];
                 if let Some(key) = self.look_up.keys.key(source, position) {
                     let unsettled = self.look_up.marks_of(source.step, position, &marks);
@@ -349,32 +340,12 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         results: &[OutputAnswer],
         took: Duration,
     ) {
-        let n_given = segment.way.given.len();
-        let entries = &answer.log.entries;
-        let time_of = |step: StepId| {
-            entries.get(n_given + step.index()).map_or(Duration::ZERO, |entry| entry.time)
-        };
-        let computed = &segment.way.computed;
-        let bytes_of = |cut: usize| {
-            computed.contains(&cut).then(|| {
-                let name = format!("{MARK}c{cut}");
-                let result = results.iter().find(|it| *it.name == *name);
-                let known =
-                    result.and_then(|it| it.value.as_ref()).map(|it| it.data.bytes() as u64);
-                let step = self.cuts.sources[cut].step;
-                known
-                    .unwrap_or_else(|| entries.get(n_given + step.index()).map_or(0, |it| it.bytes))
-            })
-        };
         let n = self.look_up.bake.frames.len() as u64;
         let most = self.look_up.cache.limit() / 2 / n;
         let plan: &Plan = self.look_up.plan();
         let gain = self.look_up.bake.gain;
-        let mut is_stored = self.cuts.worth(plan, gain, &time_of, &bytes_of, most);
-        for cut in &segment.way.given {
-            // It was worth storing in an earlier bake.
-            is_stored[*cut] = true;
-        }
+        let measured = (answer, results, segment.way.given.len());
+        let is_stored = self.cuts.measured(plan, &segment.way, measured, (gain, most));
         self.is_stored = Some(is_stored);
         let bytes = answer.outputs.iter().filter_map(|it| it.value.as_ref());
         let bytes: usize = bytes.map(|series| series.data.bytes()).sum();

@@ -18,6 +18,7 @@ use proptest::test_runner::TestRunner;
 use super::{Bake, BakeError, Each, Fate, IsWanted, Part};
 use crate::cache::Cache;
 
+mod between;
 mod meaning;
 mod simulations;
 

@@ -5,7 +5,9 @@
 //! state before the first missing frame, and skips ticks before later ones where it can. Where the
 //! state after a frame is stored too, by an earlier bake or by that of another view, the outputs of
 //! the frame are computed from it. Therefore the other results of the steps that compute the state,
-//! such as the sum before the tick, are stored with it.
+//! such as the sum before the tick, are stored with it. Results between state and outputs are stored
+//! where computing them takes long, see [`Between`]. Where they are stored already, the outputs of the
+//! frame are computed from them.
 //!
 //! A node whose next state fails keeps its state. What depends on it from then on is not stored, so
 //! that each bake finds and tells the failure again.
@@ -16,18 +18,18 @@ use std::time::{Duration, Instant};
 use millstream::twice::Unsettled;
 use millstream_ir::NodeFailure;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
-use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_failures::withhold;
-use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::{StateParts, States};
 use millstream_run::{Parts, Varying};
 
+use super::between::{After, Beside, Between};
 use super::failed::Failed;
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
-use crate::contexts::contexts;
+use crate::cuts::Way;
 use crate::keys::MARK;
-use crate::stored::{self, Named};
+use crate::stored::{self, Named, Stored};
 use crate::unsettled::{self, Mark, Via};
 
 /// Ticks between two stored states take at least this many times as long as storing one, times the
@@ -41,6 +43,9 @@ struct Ticks<'t, 'r, 'p> {
     kept: Vec<bool>,
     /// The results that are stored with the state of nodes.
     beside: Vec<Beside>,
+    between: Between,
+    /// The results between state and outputs that are read.
+    given: Vec<usize>,
     /// For each node the repeats that its state depends on and that did not settle.
     unsettled: Vec<Vec<Unsettled>>,
     /// The failures of the next state of nodes.
@@ -54,6 +59,13 @@ struct Ticks<'t, 'r, 'p> {
     has_earlier: bool,
 }
 
+/// The outputs that are shown in a tick, and the results between that are read and computed for them.
+struct Shown<'s> {
+    tick: usize,
+    outputs: &'s [usize],
+    way: &'s Way,
+}
+
 /// Answers the wanted frames.
 pub(crate) fn run<E>(
     look_up: &mut LookUp<'_, '_>,
@@ -64,11 +76,14 @@ pub(crate) fn run<E>(
     let n_nodes = look_up.keys.reads.nodes.len();
     let has_earlier = !look_up.cache.is_empty();
     let n = look_up.bake.frames().len();
+    let between = Between::new(look_up);
     let mut ticks = Ticks {
         look_up,
         states: States::new(),
         kept: vec![false; n_nodes],
         beside: Vec::new(),
+        between,
+        given: Vec::new(),
         unsettled: vec![Vec::new(); n_nodes],
         failed: Failed::new(n_nodes),
         next: 0,
@@ -96,11 +111,31 @@ impl Ticks<'_, '_, '_> {
         let plan = self.look_up.plan();
         let request = self.look_up.bake.request().clone().frame(plan.start_frame);
         self.beside = self.beside();
-        let published = self.beside.iter().map(|it| (it.source, Arc::clone(&it.name)));
-        let published = plan.spliced(&[], &published.collect::<Vec<_>>());
+        let mut published = self.between.published();
+        published.extend(self.beside.iter().map(|it| (it.source, Arc::clone(&it.name))));
+        let published = plan.spliced(&[], &published);
         let mut parts = Parts::new(evaluator, &published, &request, Varying::Ticks);
-        let after = if self.has_earlier {
-            After::new(plan, (&self.look_up.keys.reads, &self.beside), &self.kept)
+        let (kept, n) = (self.kept.clone(), self.look_up.bake.frames().len());
+        let mut position = first;
+        while position < n && self.kept == kept {
+            position = self.run_given(position, (&mut parts, evaluator), is_wanted, each)?;
+        }
+        Ok(position)
+    }
+
+    /// The same up to a frame that depends on more state, or for which other results are given.
+    fn run_given<E>(
+        &mut self,
+        first: usize,
+        (parts, evaluator): (&mut Parts<'_>, &mut dyn Evaluator),
+        is_wanted: IsWanted<'_>,
+        each: Each<'_, E>,
+    ) -> Result<usize, BakeError<E>> {
+        let plan = self.look_up.plan();
+        let request = self.look_up.bake.request().clone().frame(plan.start_frame);
+        let after = if self.has_earlier || !self.given.is_empty() {
+            let state = (&self.look_up.keys.reads, &self.beside[..]);
+            After::new(plan, state, &self.kept, (&self.between, &self.given))
         } else {
             None
         };
@@ -130,19 +165,36 @@ impl Ticks<'_, '_, '_> {
             if others.is_none() {
                 missing = (0..self.look_up.outputs().len()).collect();
             }
-            if self.keep(&missing) {
+            let tick = self.look_up.keyed(position);
+            let way = self.between.way(self.look_up, tick, &missing);
+            // What is the same in all frames is known in this bake.
+            let is_given = self.has_earlier || self.between.any_varies(&way.given);
+            let given = if is_given { &way.given[..] } else { &[] };
+            if self.given != given {
+                self.given = given.to_vec();
+                return Ok(position);
+            }
+            let results = self.between.read(self.look_up, tick, &self.given);
+            let reads_state = results.is_none()
+                || self.given.is_empty()
+                || self.between.reads_state(self.look_up, &missing, &self.given);
+            if reads_state && self.keep(&missing) {
                 return Ok(position);
             }
             let started = Instant::now();
-            let tick = self.look_up.keyed(position);
-            self.play_to(tick, &mut parts, evaluator)?;
-            let known = match &mut after {
-                Some((after, parts)) => self.show_stored(after, parts, (evaluator, &missing))?,
-                None => None,
-            };
-            let (answer, marks) = match known {
-                Some(known) => known,
-                None => self.tick(&mut parts, evaluator, Some(&missing))?,
+            let asked = Shown { tick, outputs: &missing, way: &way };
+            let (answer, marks) = match (&mut after, results) {
+                (Some((after, parts)), Some(results)) if !reads_state => {
+                    let request = self.request_at(tick, &asked);
+                    let request = after.given_to(None, &results, request);
+                    let request = request.expect("no state is given");
+                    self.show((after, parts, evaluator), &asked, (request, &results, Vec::new()))?
+                }
+                (after, results) => {
+                    self.play_to(tick, parts, evaluator)?;
+                    let after = after.as_mut().map(|(after, parts)| (*after, parts)).zip(results);
+                    self.shown(after, (parts, evaluator), &asked)?
+                }
             };
             let mut computed = self.taken(position, &missing, answer, &marks);
             computed.values.extend(others.unwrap_or_default());
@@ -315,41 +367,103 @@ impl Ticks<'_, '_, '_> {
         self.states.given_to(self.look_up.plan(), request)
     }
 
-    /// Evaluates outputs of the next tick from the stored state after it, with the marks that
-    /// [`tick`](Self::tick) returns; `None` if it is not stored.
-    fn show_stored(
-        &mut self,
-        after: &After,
-        parts: &mut Parts<'_>,
-        (evaluator, outputs): (&mut dyn Evaluator, &[usize]),
-    ) -> Result<Option<(Answer, Vec<Mark>)>, EvalError> {
-        let Some((states, unsettled)) = self.stored_state(self.next) else { return Ok(None) };
-        let request = self.asking(&self.names_of(outputs));
-        let Some(request) = after.given_to(&states, request) else { return Ok(None) };
-        let answer = parts.evaluate(evaluator, request)?;
-        let mut marks = self.marks();
-        for (node, of_node) in unsettled.iter().enumerate() {
-            let steps: Vec<StepId> = self.look_up.keys.reads.steps_of(node).collect();
-            marks.extend(of_node.iter().map(|unsettled| Mark {
-                unsettled: unsettled.clone(),
-                via: Via::Steps(steps.clone()),
-            }));
-        }
-        (self.states, self.unsettled) = (states, unsettled);
-        self.next += 1;
-        Ok(Some((answer, marks)))
+    /// The request for outputs of a tick that read no state.
+    fn request_at(&self, tick: usize, asked: &Shown<'_>) -> Request {
+        let frame = self.look_up.keys.frame(tick);
+        let names = self.names_of(asked.outputs);
+        self.look_up.bake.request().clone().frame(frame).only_outputs(&names)
     }
 
-    /// The marks of the evaluation that just ended, and those of the state before it.
-    fn marks(&mut self) -> Vec<Mark> {
+    /// Evaluates the next tick with outputs. If some results are stored, the outputs are computed from
+    /// them and from the state after the tick, which is read or computed. Returns also the marks that
+    /// [`tick`](Self::tick) returns.
+    fn shown(
+        &mut self,
+        after: Option<((&After, &mut Parts<'_>), Vec<Stored>)>,
+        (parts, evaluator): (&mut Parts<'_>, &mut dyn Evaluator),
+        asked: &Shown<'_>,
+    ) -> Result<(Answer, Vec<Mark>), EvalError> {
+        let Some(((after, shown), results)) = after else {
+            return self.tick(parts, evaluator, Some(asked));
+        };
+        let request = self.asking(&self.names_of(asked.outputs));
+        let before = self.marks_of_state();
+        if let Some((states, unsettled)) = self.stored_state(asked.tick) {
+            let Some(request) = after.given_to(Some(&states), &results, request) else {
+                return self.tick(parts, evaluator, Some(asked));
+            };
+            (self.states, self.unsettled) = (states, unsettled);
+            self.next += 1;
+            return self.show((after, shown, evaluator), asked, (request, &results, before));
+        }
+        if !self.between.any_varies(&self.given) {
+            return self.tick(parts, evaluator, Some(asked));
+        }
+        let (answer, marks) = self.tick(parts, evaluator, None)?;
+        let given = after.given_to(Some(&self.states), &results, request.clone());
+        // A failed node keeps its state, which is not that after the tick.
+        match given.filter(|_| answer.failures.is_empty()) {
+            Some(request) => {
+                self.show((after, shown, evaluator), asked, (request, &results, marks))
+            }
+            None => Ok((parts.evaluate(evaluator, request)?, self.marks_since(marks))),
+        }
+    }
+
+    /// Evaluates outputs from given results. Adds the marks of the evaluation, and of what is given, to
+    /// those before it.
+    fn show(
+        &mut self,
+        (after, parts, evaluator): (&After, &mut Parts<'_>, &mut dyn Evaluator),
+        asked: &Shown<'_>,
+        (request, results, before): (Request, &[Stored], Vec<Mark>),
+    ) -> Result<(Answer, Vec<Mark>), EvalError> {
+        let request = self.between.asked(asked.way, request);
+        let mut answer = parts.evaluate(evaluator, request)?;
+        let mut marks = self.marks_since(before);
+        marks.extend(self.between.marks(&self.given, results));
+        if self.next > asked.tick {
+            for (node, of_node) in self.unsettled.iter().enumerate() {
+                let steps: Vec<StepId> = self.look_up.keys.reads.steps_of(node).collect();
+                marks.extend(of_node.iter().map(|unsettled| Mark {
+                    unsettled: unsettled.clone(),
+                    via: Via::Steps(steps.clone()),
+                }));
+            }
+        }
+        self.take_between(asked, after.n_given(), &mut answer, &marks);
+        Ok((answer, marks))
+    }
+
+    /// Takes the results between out of an answer, and stores them.
+    fn take_between(
+        &mut self,
+        asked: &Shown<'_>,
+        n_given: usize,
+        answer: &mut Answer,
+        marks: &[Mark],
+    ) {
+        let failed = &self.failed;
+        let has_failed = |depends: &[bool]| failed.concerns(depends);
+        let of = (asked.tick, asked.way, n_given);
+        self.between.taken(self.look_up, of, answer, (marks, &has_failed));
+    }
+
+    /// The marks of the evaluation that just ended, and others.
+    fn marks_since(&mut self, others: Vec<Mark>) -> Vec<Mark> {
         let mut marks = self.look_up.marks.take();
         marks.extend(self.look_up.marks.fixed());
-        for (node, unsettled) in self.unsettled.iter().enumerate() {
-            marks.extend(
-                unsettled.iter().map(|it| Mark { unsettled: it.clone(), via: Via::State(node) }),
-            );
-        }
+        marks.extend(others);
         marks
+    }
+
+    /// The marks of the state before the next tick.
+    fn marks_of_state(&self) -> Vec<Mark> {
+        let mark = |(node, of_node): (usize, &Vec<Unsettled>)| {
+            let mark = move |it: &Unsettled| Mark { unsettled: it.clone(), via: Via::State(node) };
+            of_node.iter().map(mark).collect::<Vec<_>>()
+        };
+        self.unsettled.iter().enumerate().flat_map(mark).collect()
     }
 
     /// Evaluates the next tick, with these outputs if they are shown. Returns also the repeats that
@@ -358,24 +472,32 @@ impl Ticks<'_, '_, '_> {
         &mut self,
         parts: &mut Parts<'_>,
         evaluator: &mut dyn Evaluator,
-        shown: Option<&[usize]>,
+        shown: Option<&Shown<'_>>,
     ) -> Result<(Answer, Vec<Mark>), EvalError> {
         let started = Instant::now();
         let plan = self.look_up.plan();
         // Nodes inside scopes advance only where they are requested.
         let is_inside = self.look_up.keys.reads.is_inside(&self.kept);
         let all: Vec<usize> = (0..self.look_up.outputs().len()).filter(|_| is_inside).collect();
-        let mut names = self.names_of(shown.unwrap_or(&all));
+        let mut names = self.names_of(shown.map_or(&all, |shown| shown.outputs));
         names.extend(self.look_up.keys.reads.outputs_of(&self.kept));
         names.extend(self.beside.iter().map(|it| it.name.to_string()));
-        let mut answer = parts.evaluate(evaluator, self.asking(&names))?;
+        let mut request = self.asking(&names);
+        if let Some(shown) = shown {
+            request = self.between.asked(shown.way, request);
+        }
+        let mut answer = parts.evaluate(evaluator, request)?;
         withhold(plan, &mut answer);
-        let marks = self.marks();
+        let before = self.marks_of_state();
+        let marks = self.marks_since(before);
         self.since += started.elapsed();
         let frame = self.look_up.keys.frame(self.next);
         let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
         self.states.commit(&mut answer);
         self.note_failures(failed, frame);
+        if let Some(shown) = shown {
+            self.take_between(shown, 0, &mut answer, &marks);
+        }
         if !marks.is_empty() {
             for node in self.nodes() {
                 let depends = self.look_up.keys.depends_of_node(node);
@@ -423,62 +545,5 @@ impl Ticks<'_, '_, '_> {
             }
         }
         (self.since, self.storing) = (Duration::ZERO, started.elapsed());
-    }
-}
-
-/// A result of a step that also computes the next state of a node.
-struct Beside {
-    node: usize,
-    source: StepSource,
-    /// The name of a variable of the node, which no author can write.
-    name: Arc<str>,
-}
-
-/// The outputs of a plan, computed from the state after the tick.
-struct After {
-    /// The plan in which that state is given.
-    plan: Plan,
-    /// The states by name, each with the input that gives it.
-    names: Vec<(Arc<str>, Arc<str>)>,
-}
-
-impl After {
-    /// The outputs of a plan that depend on the state of these nodes; `None` if one of these nodes is
-    /// inside scopes, or there is none.
-    fn new(
-        plan: &Plan,
-        (reads, beside): (&StateReads<'_>, &[Beside]),
-        kept: &[bool],
-    ) -> Option<Self> {
-        if reads.is_inside(kept) || !kept.contains(&true) {
-            return None;
-        }
-        let mut given: Vec<(StepSource, Arc<str>)> = Vec::new();
-        let mut names = Vec::new();
-        // In another context, a result is not the state.
-        let (_, is_affected) = contexts(plan);
-        let nodes = reads.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
-        let states = nodes.flat_map(|(node, _)| &node.outputs).map(|output| {
-            let output = &plan.outputs[*output];
-            (&output.name, output.source)
-        });
-        for (state, source) in states.chain(beside.iter().map(|it| (&it.name, it.source))) {
-            if !is_affected[source.step] && given.iter().all(|(known, _)| *known != source) {
-                // The dot marks it as state, which differs from tick to tick.
-                let name: Arc<str> = format!("{MARK}.{}", given.len()).into();
-                names.push((Arc::clone(state), Arc::clone(&name)));
-                given.push((source, name));
-            }
-        }
-        Some(Self { plan: plan.spliced(&given, &[]), names })
-    }
-
-    /// The request with that state; `None` if a part of it is missing.
-    fn given_to(&self, states: &States, mut request: Request) -> Option<Request> {
-        for (state, input) in &self.names {
-            let given = stored::given(states.value(state)?.clone());
-            request = request.given(input.to_string(), given);
-        }
-        Some(request)
     }
 }

@@ -18,7 +18,7 @@ impl Dice {
 }
 
 /// A simulation: what its tick adds, and the simulations it reads.
-struct Simulation {
+pub(super) struct Simulation {
     added: i32,
     /// Earlier simulations, read in the same tick.
     now: Vec<usize>,
@@ -26,7 +26,7 @@ struct Simulation {
     before: Vec<usize>,
 }
 
-fn simulations(dice: &mut Dice) -> Vec<Simulation> {
+pub(super) fn simulations(dice: &mut Dice) -> Vec<Simulation> {
     let n = 2 + dice.below(3);
     let mut some = |most: usize| (0..most).filter(|_| dice.below(4) == 0).collect::<Vec<_>>();
     let reads: Vec<(Vec<usize>, Vec<usize>)> = (0..n).map(|i| (some(i), some(n))).collect();
@@ -35,7 +35,7 @@ fn simulations(dice: &mut Dice) -> Vec<Simulation> {
 }
 
 /// The document, in which the tick of a simulation may fail in frame 2.
-fn document(all: &[Simulation], failing: Option<usize>) -> String {
+pub(super) fn document(all: &[Simulation], failing: Option<usize>) -> String {
     let mut text = "k = convert.to_i32(context.tick())\n".to_owned();
     for (i, simulation) in all.iter().enumerate() {
         let mut sum = format!("{}", simulation.added);
