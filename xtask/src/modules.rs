@@ -91,7 +91,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "bake",
-        "codec key identity cheap contexts trace cones keys cache cuts stored unsettled requested bake",
+        "codec key cheap operands identity contexts trace cones keys cache cuts stored unsettled requested bake",
     ),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (

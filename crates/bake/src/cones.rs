@@ -14,6 +14,7 @@
 
 use millstream_base::Feature;
 use millstream_base::id::SideTable;
+use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_reads::{StateNode, StateReads};
@@ -21,6 +22,7 @@ use millstream_node::{Class, Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::key::{Key, KeyHasher};
+use crate::operands::sorted;
 use crate::trace::{Tracer, key_of_given};
 
 /// The maximum number of rounds in which labels are found. State that needs more is not stored.
@@ -239,6 +241,8 @@ impl Cones<'_> {
     /// The keys of everything above each step, which contain these labels of nodes and of features.
     fn above(&self, labels: &[Key], features: &Features) -> Above {
         let plan = self.plan;
+        let commutes = plan.instances.as_slice().iter().map(|instance| instance.commutes());
+        let commutes: SideTable<InstanceId, bool> = SideTable::from_vec(commutes.collect());
         let mut above: Above = SideTable::for_arena(&plan.steps, None);
         // A step comes after all steps that it reads from.
         for (id, step) in plan.steps.iter() {
@@ -260,8 +264,14 @@ impl Cones<'_> {
                 hash.add(labels[node]);
                 hash.number(variable as u64);
             }
-            for link in plan.inputs_of(step) {
-                has_key &= add_source(&above, *link, &mut hash);
+            let links = plan.inputs_of(step).iter().map(|link| (above[link.step], link.output));
+            let commutes = matches!(step.op, StepOp::Call(call) if commutes[call]);
+            for (key, output) in sorted(links.collect(), commutes) {
+                hash.number(output.into());
+                match key {
+                    Some(key) => hash.add(key),
+                    None => has_key = false,
+                }
             }
             above[id] = has_key.then(|| hash.key());
         }

@@ -6,11 +6,13 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, Need};
 use millstream_ir::ZoneBody;
+use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_node::settings::SettingValue;
 use millstream_node::{Instance, Kernel, ScopeRule};
 
 use crate::key::{Key, KeyHasher};
+use crate::operands::Operands;
 
 /// The work of an instance.
 #[derive(Clone, Debug)]
@@ -179,11 +181,12 @@ fn body(body: &ZoneBody, named: &mut Named) -> Option<Key> {
     }
     // Each step stands for everything above it, so the order of the document does not matter.
     let mut above = SideTable::for_arena(&plan.steps, Key([0; 16]));
-    let read = |above: &SideTable<StepId, Key>, source: &StepSource, hash: &mut KeyHasher| {
+    let read = |above: &SideTable<StepId, Key>, source: StepSource, hash: &mut KeyHasher| {
         hash.add(above[source.step]);
         hash.number(source.output.into());
     };
-    for id in order(plan) {
+    let operands = operands(plan);
+    for id in order(plan, &operands) {
         let step = &plan.steps[id];
         let mut hash = KeyHasher::new("step");
         match step.op {
@@ -195,15 +198,33 @@ fn body(body: &ZoneBody, named: &mut Named) -> Option<Key> {
             }
             StepOp::Input(input) => hash.number(input.index() as u64),
         }
-        plan.inputs_of(step).iter().for_each(|link| read(&above, link, &mut hash));
+        operands.of(plan, id).for_each(|link| read(&above, link, &mut hash));
         above[id] = hash.key();
     }
-    plan.outputs.iter().for_each(|output| read(&above, &output.source, &mut hash));
+    plan.outputs.iter().for_each(|output| read(&above, output.source, &mut hash));
     Some(hash.key())
 }
 
+/// The order of operands in the body of a zone.
+fn operands(plan: &Plan) -> Operands {
+    // The names of features are left out.
+    let all = plan.instances.as_slice().iter();
+    let all: SideTable<InstanceId, Key> =
+        SideTable::from_vec(all.map(|it| identity(it, &mut Named::default())).collect());
+    let leaf_of = |step: StepId| {
+        let mut hash = KeyHasher::new("leaf");
+        match plan.steps[step].op {
+            StepOp::Call(_) => return None,
+            StepOp::Const(constant) => hash.data(&plan.constants[constant]).then_some(())?,
+            StepOp::Input(input) => hash.number(input.index() as u64),
+        }
+        Some(hash.key())
+    };
+    Operands::new(plan, &|instance| all[instance], &leaf_of, None)
+}
+
 /// The steps above the outputs, each after all that it reads, in an order that only links determine.
-fn order(plan: &Plan) -> Vec<StepId> {
+fn order(plan: &Plan, operands: &Operands) -> Vec<StepId> {
     let mut order = Vec::new();
     let mut is_known = SideTable::for_arena(&plan.steps, false);
     let outputs = plan.outputs.iter().rev().map(|output| (output.source.step, false));
@@ -218,8 +239,7 @@ fn order(plan: &Plan) -> Vec<StepId> {
             continue;
         }
         ahead.push((id, true));
-        let links = plan.inputs_of(&plan.steps[id]).iter().rev();
-        ahead.extend(links.map(|link| (link.step, false)));
+        ahead.extend(operands.of(plan, id).rev().map(|link| (link.step, false)));
     }
     order
 }

@@ -28,9 +28,11 @@ mod key;
 
 mod codec;
 
+mod cheap;
+mod operands;
+
 mod identity;
 
-mod cheap;
 mod contexts;
 mod trace;
 

@@ -24,6 +24,7 @@ use crate::cheap::Cheap;
 use crate::contexts::contexts;
 use crate::identity::{Identity, Named};
 use crate::key::{Key, KeyHasher};
+use crate::operands::Operands;
 
 /// A value that differs from frame to frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +59,7 @@ pub(crate) struct Tracer<'a> {
     /// The number of each cheap result that something else reads.
     pub(crate) boundary: FxHashMap<StepSource, u32>,
     identities: SideTable<InstanceId, Identity>,
+    operands: Operands,
     /// The content of constants and inputs; `None` if it has no encoding.
     leaves: FxHashMap<StepId, Option<Key>>,
     /// The content of features with a value per element.
@@ -117,7 +119,15 @@ impl<'a> Tracer<'a> {
         let all = plan.instances.as_slice().iter().map(|instance| Identity::of(instance));
         let identities = SideTable::from_vec(all.collect());
         let boundary = boundary(plan, cheap);
-        Self { plan, cheap, boundary, identities, leaves, columns }
+        let operands = {
+            let identity_of = |instance: InstanceId| {
+                let identities: &SideTable<InstanceId, Identity> = &identities;
+                identities[instance].key
+            };
+            let leaf_of = |step: StepId| leaves.get(&step).copied().flatten();
+            Operands::new(plan, &identity_of, &leaf_of, Some(cheap))
+        };
+        Self { plan, cheap, boundary, identities, operands, leaves, columns }
     }
 
     /// The dependencies of a result in the context of the request, if choices take these arms.
@@ -170,7 +180,9 @@ impl<'a> Tracer<'a> {
         let StepOp::Call(call) = step.op else { return Vec::new() };
         let inputs = plan.inputs_of(step);
         let only = if affected.is_empty() { arms.get(&id) } else { None };
-        let link = |(i, source): (usize, &StepSource)| {
+        let link = |at: usize| {
+            let i = self.operands.place(id, at);
+            let source = inputs[i];
             let map = plan.need_maps[call].get(i).and_then(Option::as_ref);
             let inside = plan.needs_of(&plan.steps[source.step]);
             let mut changed = affected.intersect(inside);
@@ -180,9 +192,9 @@ impl<'a> Tracer<'a> {
                     changed = changed.union(FeatureSet::bit(bit));
                 }
             }
-            Link { source: *source, affected: changed, map }
+            Link { source, affected: changed, map }
         };
-        let links = inputs.iter().enumerate().map(link);
+        let links = (0..inputs.len()).map(link);
         match only {
             Some(arm) => links.skip(*arm).take(1).collect(),
             None => links.collect(),

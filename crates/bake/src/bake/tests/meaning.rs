@@ -277,7 +277,8 @@ fn keys_depend_on_what_a_document_means_and_not_on_how_it_is_written() {
     let store = Store::new("meaning");
     let mut cache = store.open();
     let (mut n_alike, mut n_changed, mut n_state, mut n_named) = (0, 0, 0, 0);
-    for seed in 0..400 {
+    // In the last, a product is in one place the other way around.
+    for seed in (0..400).chain([1560]) {
         let mut dice = Dice(seed);
         let draft = draft(&mut dice);
         let plain = Style::plain(&draft).text(&draft);
