@@ -61,6 +61,7 @@ impl<'p> Marks<'p> {
         }
         let mut own = Vec::new();
         for (path, rounds) in take_unsettled(self.plan) {
+            let rounds = rounds.values().copied().max().unwrap_or(0);
             let steps = self.steps_of(path.as_str());
             let is_fixed = steps.iter().all(|step| !self.varies[*step]);
             let via = Via::Steps(steps);

@@ -213,8 +213,9 @@ fn run(
         Error::Eval(error) => refused(&error),
         Error::Document(_) => shown(source, error),
     })?;
-    report_failures(&answer, &args.given.coordinates(program.plan(), &request));
-    unsettled::report(&program);
+    let at = args.given.coordinates(program.plan(), &request);
+    report_failures(&answer, &at);
+    unsettled::report(&program, &at);
     let exit = if answer.failures.is_empty() { Exit::Done } else { Exit::Failed };
     Ok((explanation, exit))
 }

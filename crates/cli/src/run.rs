@@ -154,19 +154,21 @@ pub(crate) fn once(
         let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
         refuse_elements(&program, &outputs[0], &request, asked.1)?;
         let picture = (&target, &*outputs[0]);
-        let exit = save_picture(args, evaluator, (&program, request), picture, phases)?;
-        unsettled::report(&program);
+        let at = args.given.coordinates(program.plan(), &request);
+        let exit = save_picture(args, evaluator, (&program, request, &at), picture, phases)?;
+        unsettled::report(&program, &at);
         return Ok(exit);
     }
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
         let given = request_of(args, &program, &args.outputs, limits, started, Files::Later)?;
+        let at = args.given.coordinates(program.plan(), &given);
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
         let exit = stream.run(evaluator, target)?;
-        unsettled::report(program);
+        unsettled::report(program, &at);
         return Ok(exit);
     }
     let program = with_fields(args, &engine, &text, program)?;
@@ -183,7 +185,7 @@ pub(crate) fn once(
     drop(progress);
     phases.end(Phase::Evaluate);
     report_failures(&answer, &at);
-    let warnings = unsettled::report(&program);
+    let warnings = unsettled::report(&program, &at);
     if args.watch && !args.stats {
         watch::report_runs(&program, &answer, started);
     }
@@ -276,11 +278,10 @@ fn picture_target(args: &Args) -> Option<PictureTarget> {
 fn save_picture(
     args: &Args,
     evaluator: &mut dyn Evaluator,
-    (program, mut request): (&Program, Request),
+    (program, mut request, at): (&Program, Request, &Coordinates),
     (target, output): (&PictureTarget, &str),
     mut phases: Phases,
 ) -> Result<Exit, Stop> {
-    let at = args.given.coordinates(program.plan(), &request);
     let is_one = !at.has_outer_axes() && args.given.count.is_none() && !args.stats && !args.watch;
     if is_one {
         let output = (output, at.number(0));
@@ -296,11 +297,11 @@ fn save_picture(
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
-    report_failures(&answer, &at);
+    report_failures(&answer, at);
     if args.watch && !args.stats {
         watch::report_runs(program, &answer, started);
     }
-    let is_written = target.save(&answer, output, (&at, n_elements))?;
+    let is_written = target.save(&answer, output, (at, n_elements))?;
     if args.stats {
         phases.end(Phase::Write);
         eprint(&stats::text(program, &answer, &phases));

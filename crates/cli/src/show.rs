@@ -8,7 +8,6 @@ use std::io::{BufWriter, StdoutLock, Write};
 
 use millstream::Program;
 use millstream::evaluate::{Answer, Data, OutputAnswer, Series};
-use millstream::twice::Unsettled;
 use millstream::values::{Image, Table as DataTable, Type, Value, to_plain_json};
 use serde_json::{Value as Json, json};
 
@@ -17,7 +16,7 @@ use crate::outcome::{Stop, in_flags};
 use crate::stats::Phases;
 use crate::tables::{Coordinates, Key, Table, add_position, tables};
 use crate::terminal::{Style, visible};
-use crate::{brief, dots, stats, summary, unsettled};
+use crate::{brief, dots, stats, summary};
 
 /// The number of rows printed of a longer table.
 const N_HEAD: usize = 8;
@@ -152,7 +151,7 @@ pub(crate) fn write_aligned(
 pub(crate) fn json(
     answer: &Answer,
     at: &Coordinates,
-    warnings: &[Unsettled],
+    warnings: &[Json],
     logged: Option<(&Program, &Phases)>,
 ) -> Result<(), Stop> {
     let mut out = stdout();
@@ -183,8 +182,7 @@ pub(crate) fn json(
     }
     write!(out, ",\n\"failures\": {}", failures(answer, at))?;
     if !warnings.is_empty() {
-        let warnings: Json = warnings.iter().map(unsettled::json).collect();
-        write!(out, ",\n\"warnings\": {warnings}")?;
+        write!(out, ",\n\"warnings\": {}", json!(warnings))?;
     }
     if let Some((program, phases)) = logged {
         write!(out, ",\n\"log\": {}", stats::json(program, answer))?;

@@ -21,6 +21,11 @@ impl Moments {
         Self { seconds, frames: Some(frames) }
     }
 
+    /// What the moments are, in the plural.
+    pub(crate) fn unit(&self) -> &'static str {
+        if self.frames.is_some() { "frames" } else { "moments" }
+    }
+
     /// The name of the axis for people.
     pub(crate) fn name(&self) -> &'static str {
         if self.frames.is_some() { "frame" } else { "time" }

@@ -1,5 +1,6 @@
 //! A compiled document.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -8,7 +9,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_ir::plan::PlanOutput;
-use millstream_ir::repeat::take_unsettled;
+use millstream_ir::repeat::{Rounds, take_unsettled};
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
@@ -172,6 +173,19 @@ impl Program {
         Unsettled::take(&self.plan)
     }
 
+    /// As [`take_unsettled`](Self::take_unsettled), each with its number of rounds by position of the
+    /// moment on the time axis of the request. Without a time axis, and for results that are the same
+    /// in all moments, there are no positions; nor are there for repeats inside zones if nothing has
+    /// state.
+    pub fn take_unsettled_by_moment(&self) -> Vec<(Unsettled, BTreeMap<usize, u32>)> {
+        let by_moment = |(path, all): (NodePath, Rounds)| {
+            let known = all.iter().filter_map(|(moment, rounds)| Some(((*moment)?, *rounds)));
+            let known = known.collect();
+            (Unsettled::of(path, &all), known)
+        };
+        take_unsettled(&self.plan).into_iter().map(by_moment).collect()
+    }
+
     /// The program as a live graph, for programs of single numbers that are set and read many times
     /// a second: through a handle, setting a value and reading an unchanged one take nanoseconds,
     /// and only what has changed runs.
@@ -297,6 +311,11 @@ impl Unsettled {
 
     /// Those in evaluations of this plan since the last call.
     pub(crate) fn take(plan: &Plan) -> Vec<Self> {
-        take_unsettled(plan).into_iter().map(|(path, rounds)| Self { path, rounds }).collect()
+        take_unsettled(plan).into_iter().map(|(path, all)| Self::of(path, &all)).collect()
+    }
+
+    /// With the greatest number of rounds.
+    fn of(path: NodePath, all: &Rounds) -> Self {
+        Self { path, rounds: all.values().copied().max().unwrap_or(0) }
     }
 }

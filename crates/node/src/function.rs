@@ -223,6 +223,8 @@ pub struct Call<'a> {
     threads: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     flag: Option<&'a AtomicBool>,
+    /// The first element of each moment; empty if the elements are not those of several moments.
+    moments: &'a [usize],
     /// Old buffers that were offered for outputs and are not used.
     unused: Vec<Column>,
 }
@@ -256,8 +258,20 @@ impl<'a> Call<'a> {
             threads: 1,
             is_over: None,
             flag: None,
+            moments: &[],
             unused: Vec::new(),
         }
+    }
+
+    /// Adds the first element of each moment, in order, if the elements are those of several moments.
+    #[must_use]
+    pub fn with_moments(self, moments: &'a [usize]) -> Self {
+        Self { moments, ..self }
+    }
+
+    /// The first element of each moment, see [`with_moments`](Self::with_moments).
+    pub fn moments(&self) -> &'a [usize] {
+        self.moments
     }
 
     /// Sets the maximal number of threads and the test for cancellation.

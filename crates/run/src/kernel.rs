@@ -80,18 +80,21 @@ impl Scratch {
 /// The number of threads that a call may use, whether it is over, and the flag that cancels it.
 pub(crate) type Crew<'c> = (usize, &'c (dyn Fn() -> bool + Sync), Option<&'c AtomicBool>);
 
+/// The elements of a call: a mask, the number of all, and the first element of each moment.
+pub(crate) type Elements<'c> = (&'c Mask, usize, &'c [usize]);
+
 /// Calls a function of a node type; a panic in it becomes a failure of the node. Returns the old
 /// buffers among the outputs that it did not use.
 pub(crate) fn call<'c>(
     function: &dyn Function,
-    (mask, extent): (&'c Mask, usize),
+    (mask, extent, moments): Elements<'c>,
     limits: &'c Limits,
     (threads, is_over, flag): Crew<'c>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
 ) -> (Result<(), Failure>, Vec<Column>) {
     let call = Call::new(mask, extent, limits, arguments, outputs);
-    let mut call = call.with_crew(threads, is_over).with_flag(flag);
+    let mut call = call.with_crew(threads, is_over).with_flag(flag).with_moments(moments);
     let done = catch_failure(|| function.call(&mut call)).flatten();
     (done, call.into_unused())
 }

@@ -333,6 +333,20 @@ impl Shapes {
         })
     }
 
+    /// The first cell at each position of the outermost axis; empty if that is another axis.
+    pub(crate) fn starts(&mut self, shape: ShapeId, outermost: AxisId) -> Vec<usize> {
+        if self.shapes[shape].axes.first() != Some(&outermost) {
+            return Vec::new();
+        }
+        let Ok(layout) = self.layout(shape) else { return Vec::new() };
+        let Some((Level::Even(n), inner)) = layout.levels.split_first() else { return Vec::new() };
+        let first = |at: usize, level: &Level| match level {
+            Level::Even(n) => at * n,
+            Level::Ragged(offsets) => offsets[at],
+        };
+        (0..*n).map(|at| inner.iter().fold(at, first)).collect()
+    }
+
     /// The position of a cell along each axis, outermost first.
     pub(crate) fn coordinates(&mut self, shape: ShapeId, cell: usize) -> Vec<(AxisId, usize)> {
         let Ok(layout) = self.layout(shape) else { return Vec::new() };

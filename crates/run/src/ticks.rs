@@ -16,6 +16,7 @@ use millstream_ir::answer::{
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
+use millstream_ir::repeat::unsettled_in_tick;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::state_failures::withhold;
 use millstream_ir::states::States;
@@ -128,6 +129,9 @@ pub fn evaluate(
             let request = request.at_frame(frame, place).and_outputs(plan, next);
             let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
             reads.keep_failures(&mut answer, &steps, &told);
+            if is_axis {
+                unsettled_in_tick(plan, place);
+            }
             log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
             states = next;

@@ -212,13 +212,7 @@ impl<'t> Told<'t> {
             let Some((&first, &rounds)) = frames.first_key_value() else { continue };
             // The message is that of the first frame.
             let one = Unsettled { path: path.clone(), rounds };
-            let least = frames.values().copied().min().unwrap_or(rounds);
-            let most = frames.values().copied().max().unwrap_or(rounds);
-            let at = match frames.len() {
-                1 => self.at(first),
-                n if least == most => format!("in {n} frames, the first {}", self.at(first)),
-                n => format!("{}; in {n} frames, with {least} to {most} rounds", self.at(first)),
-            };
+            let at = unsettled::place(&self.at(first), "frames", frames.values().copied());
             warn(&format!("{} ({at})", unsettled::text(&one)), Unsettled::HELP);
             let mut warning = unsettled::json(&one);
             warning["where"] = self.place(first, &[]);

@@ -54,6 +54,36 @@ fn a_failure_in_lists_of_lists_has_the_outer_and_the_inner_item() {
 }
 
 #[test]
+fn a_repeat_that_does_not_settle_names_the_moments() {
+    let text = |output: &str| {
+        format!(
+            "t = convert.to_i32(context.tick())\n\
+             y = repeat step(100, count: convert.to_i32(t < 2 ? 500 : t), until = \"stable\").x\n\
+             output y: f32 = {output}\n\
+             group step(x: f32) -> x: f32 {{\n  x = x / 2 + 1\n}}\n"
+        )
+    };
+    let plain = file("unsettled_moments.mill", &text("y"));
+    let stateful = file("unsettled_ticks.mill", &text("state.integrate(y)"));
+    let maximum = "warning: y: did not become stable within its maximum of rounds";
+    for graph in [&plain, &stateful] {
+        let told = seen(&["run", graph, "--frame", "0..2"]);
+        assert!(told.contains(&format!("{maximum}, 2 (at frame 2)\n")), "{told}");
+        let told = seen(&["run", graph, "--frame", "1..4"]);
+        let several = "2 (at frame 2; in 3 frames, with 2 to 4 rounds)";
+        assert!(told.contains(&format!("{maximum}, {several}\n")), "{told}");
+        assert_eq!(told.matches("warning").count(), 1, "{told}");
+        let told = json(&["run", graph, "--frame", "1..4", "--format", "json"]);
+        let warning = &told["warnings"][0];
+        assert_eq!(warning["where"]["frame"], 2, "{told}");
+        assert_eq!(warning["frames"], 3, "{told}");
+    }
+    let told = seen(&["run", &plain, "--time", "0.05..0.15:0.05"]);
+    let several = "2 (at 0.1 s; in 2 moments, with 2 to 3 rounds)";
+    assert!(told.contains(&format!("{maximum}, {several}\n")), "{told}");
+}
+
+#[test]
 fn a_repeat_that_does_not_settle_is_a_warning() {
     let graph = file(
         "unsettled.mill",
@@ -83,6 +113,9 @@ fn a_repeat_that_does_not_settle_is_a_warning() {
     assert!(told.contains("warning: y: did not become stable within"), "{told}");
     let settled = json(&["run", &graph, "--in", "n=500", "--format", "json"]);
     assert!(settled.get("warnings").is_none(), "{settled}");
+    // Without several moments, there is no frame to name.
+    let told = seen(&["run", &graph, "--frame", "0..2"]);
+    assert!(told.contains("within its maximum of rounds, 5\n"), "{told}");
     let folder = crate::bake::folder("bake-unsettled");
     let bake = ["bake", &graph, "--frames", "0..2", "-o", &crate::bake::text(&folder)];
     let told = seen(&bake);

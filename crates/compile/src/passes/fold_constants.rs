@@ -141,7 +141,7 @@ impl<'a> Folder<'a> {
         catch_panic(|| function.call(&mut call)).ok()?.ok()?;
         let is_unsettled = |body: &ZoneBody| {
             let inside = take_unsettled(&body.plan);
-            body.unsettled.take() > 0 || !inside.is_empty()
+            !body.unsettled.take().is_empty() || !inside.is_empty()
         };
         if ZoneBody::of(instance).is_some_and(is_unsettled) {
             // The node remains, so that evaluations report it.

@@ -147,12 +147,13 @@ impl Walk<'_, Listed<'_>> {
         let task = Task { step, frame, slot, phase, turn, demand: demand.clone() };
         let places = places.to_vec();
         let pending = Pending { task, places, taken, mask: mask.clone(), n_cells, shape };
+        let moments = self.moments(&self.plan.instances[id], shape);
         let deferral = self.mode.deferral.as_mut().expect("only evaluations with jobs defer");
         deferral.pending.insert(slot, pending);
         let limits = Arc::clone(&deferral.limits);
         let instance = Arc::clone(&self.plan.instances[id]);
         let budget = self.request.budget.clone();
-        let job = Job { slot, instance, inputs, kind, mask, n_cells, limits, budget };
+        let job = Job { slot, instance, inputs, kind, mask, n_cells, moments, limits, budget };
         let Workers { pool, n_others, .. } = deferral.workers;
         deferral.jobs.get_or_insert_with(Jobs::new).push(job, pool, n_others);
         self.clock.look_next();

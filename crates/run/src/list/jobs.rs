@@ -12,7 +12,7 @@ use millstream_ir::{Done, EvalError, Watch};
 use millstream_node::function::Output;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 
-use crate::kernel::{Crew, Operand, Scratch, call};
+use crate::kernel::{Crew, Elements, Operand, Scratch, call};
 use crate::shape::CellMap;
 use crate::store::SlotId;
 
@@ -46,6 +46,8 @@ pub(super) struct Job {
     pub(super) kind: Kind,
     pub(super) mask: Mask,
     pub(super) n_cells: usize,
+    /// The first cell of each moment, if the kernel needs them.
+    pub(super) moments: Vec<usize>,
     pub(super) limits: Arc<Limits>,
     pub(super) budget: Budget,
 }
@@ -70,7 +72,8 @@ pub(super) struct Finished {
 impl Job {
     fn run(self, scratch: &mut Scratch) -> Finished {
         let started = Instant::now();
-        let Self { slot, instance, mut inputs, kind, mask, n_cells, limits, budget } = self;
+        let Self { slot, instance, mut inputs, kind, mask, n_cells, moments, limits, budget } =
+            self;
         let computed = match (kind, &instance.kernel) {
             (Kind::Form(mut columns), Kernel::Form(form)) => {
                 let operands: Vec<Operand<'_>> = inputs
@@ -100,8 +103,9 @@ impl Job {
                 let watch = Watch::new(&budget, None, Done::default());
                 let is_over = || watch.ended(Done::default()).is_some();
                 let crew: Crew<'_> = (1, &is_over, watch.flag());
+                let elements: Elements<'_> = (&mask, n_cells, &moments);
                 let (done, _) =
-                    call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
+                    call(function, elements, &limits, crew, &mut arguments, &mut outputs);
                 match (done, watch.into_end()) {
                     // A function that was interrupted did not fail.
                     (Err(_), Some(error)) => Computed::Ended(error),

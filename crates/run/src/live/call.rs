@@ -352,7 +352,7 @@ pub(super) fn run_function(
         let flag = within.watch.as_ref().and_then(|watch| watch.flag());
         let crew: Crew<'_> = (1, &is_over, flag);
         let limits = &within.limits;
-        call(function, (&mask, n), limits, crew, &mut arguments, &mut outputs).0?;
+        call(function, (&mask, n, &[]), limits, crew, &mut arguments, &mut outputs).0?;
     }
     let value = |(k, output): (usize, Output)| match output {
         Output::Ignored => Ok(None),

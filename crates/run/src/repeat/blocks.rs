@@ -43,6 +43,8 @@ struct Work<'a> {
     places: Vec<Place>,
     limit: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// The first element of each moment.
+    moments: &'a [usize],
     stopped: AtomicBool,
     /// The lowest element with more rounds than the limit.
     beyond: AtomicUsize,
@@ -112,6 +114,7 @@ pub(super) fn run(
         places: places(body, fused, wanted),
         limit,
         is_over: call.is_over(),
+        moments: call.moments(),
         stopped: AtomicBool::new(false),
         beyond: AtomicUsize::new(usize::MAX),
     };
@@ -397,10 +400,12 @@ impl Block {
             let buffer = if is_lane { &self.now[lane] } else { &self.go };
             buffer.as_bools()
         });
-        let mut ended = self.positions.iter().map(|i| *i as usize);
-        if ended.any(|i| !self.stable[i] && go.is_none_or(|go| go[i])) {
-            work.body.unsettled.after(round);
-        }
+        let ended = self.positions.iter().map(|i| *i as usize);
+        let mut unsettled = ended.filter(|i| !self.stable[*i] && go.is_none_or(|go| go[*i]));
+        // Without several moments, one element is enough.
+        let n = if work.moments.is_empty() { 1 } else { usize::MAX };
+        let elements = unsettled.by_ref().take(n).map(|i| self.elements[i] as usize);
+        elements.for_each(|element| work.body.unsettled.after(round, work.moments, element));
     }
 
     /// Writes the values of the elements that end to the outputs.

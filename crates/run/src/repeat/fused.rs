@@ -211,7 +211,8 @@ pub(super) fn run_one(
         goes = !is_stable && fused.go.is_none_or(|go| results[go] != 0);
     }
     if goes && round > 0 && body.stable().is_some() {
-        body.unsettled.after(round);
+        let element = mask.bounds().map_or(0, |bounds| bounds.start);
+        body.unsettled.after(round, call.moments(), element);
     }
     let (now, results) = (registers.from(straight.lanes), registers.from(straight.results));
     for k in wanted {

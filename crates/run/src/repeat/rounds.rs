@@ -82,7 +82,7 @@ pub(super) fn run(
                 let is_stable = stable.get(i).is_some_and(|stable| *stable);
                 let is_over = !goes_on(go, i) || is_stable;
                 if active.count(i) <= round && !is_over && !stable.is_empty() {
-                    body.unsettled.after(round);
+                    body.unsettled.after(round, call.moments(), active.elements[i] as usize);
                 }
                 active.count(i) <= round || is_over
             })

@@ -5,7 +5,9 @@ use std::time::Instant;
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask, Type, Value};
 use millstream_form::Form;
+use millstream_ir::ZoneBody;
 use millstream_ir::answer::EvalError;
+use millstream_ir::request::RequestAxis;
 use millstream_node::function::Output;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use smallvec::SmallVec;
@@ -14,7 +16,7 @@ use super::choose::overwrite;
 use super::{Cells, Demand, Mode, Place, Run, Stop, Task, Walk};
 use crate::kernel::{Crew, Operand, call};
 use crate::lanes::push_lanes;
-use crate::shape::{CellMap, ShapeId, Shapes};
+use crate::shape::{AxisId, CellMap, ShapeId, Shapes};
 use crate::store::{Outputs, State};
 
 impl<'a, M: Mode> Walk<'a, M> {
@@ -204,6 +206,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             taken.extend(data.is_some().then_some(*place));
             owned.push(data);
         }
+        let moments = self.moments(instance, shape);
         let (result, unused) = {
             let mut arguments: Vec<Argument<'_>> = Vec::with_capacity(places.len());
             for ((place, map), owned) in places.iter().zip(&maps).zip(owned) {
@@ -216,7 +219,8 @@ impl<'a, M: Mode> Walk<'a, M> {
             let is_over = || clock.check().is_err();
             let threads = self.mode.n_threads();
             let crew: Crew<'_> = (threads, &is_over, clock.flag());
-            call(function, (&mask, n_cells), self.limits, crew, &mut arguments, &mut outputs)
+            let elements = (&mask, n_cells, &moments[..]);
+            call(function, elements, self.limits, crew, &mut arguments, &mut outputs)
         };
         for column in unused {
             self.buffers.give(column);
@@ -227,6 +231,17 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
         self.clock.look_next();
         self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
+    }
+
+    /// The first cell of each moment, if the instance is a repeat that reports where it did not settle.
+    pub(crate) fn moments(&mut self, instance: &Instance, shape: ShapeId) -> Vec<usize> {
+        let is_time = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Time;
+        let time = self.request_axes.iter().find(is_time).map(|(axis, _)| *axis);
+        let ends_stable = ZoneBody::of(instance).is_some_and(|body| body.stable().is_some());
+        match time.filter(|_| ends_stable) {
+            Some(time) => self.shapes.starts(shape, time),
+            None => Vec::new(),
+        }
     }
 
     /// Stores the outputs of a function, or its failure; `taken` are the inputs that it owned.
