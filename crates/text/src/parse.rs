@@ -60,13 +60,18 @@ pub(crate) fn parse(text: &str) -> Parsed<'_> {
 }
 
 /// Parses a formula into a tree; `None` if the text is not a formula.
-pub(crate) fn parse_formula<'t>(text: &'t str, tree: &mut Tree<'t>) -> Option<u32> {
+pub(crate) fn parse_formula<'t>(
+    text: &'t str,
+    tree: &mut Tree<'t>,
+    depth: usize,
+) -> Option<(u32, usize)> {
     let mut parser = Parser::new(text, 0);
+    (parser.depth, parser.deepest) = (depth, depth);
     std::mem::swap(&mut parser.tree, tree);
     let parsed = parser.advance().and_then(|()| parser.expr());
     let ends = parser.token.kind == Kind::End && parser.lexer.comments.is_empty();
     std::mem::swap(&mut parser.tree, tree);
-    parsed.ok().filter(|_| ends)
+    Some((parsed.ok().filter(|_| ends)?, parser.deepest))
 }
 
 /// An open bracket.
@@ -96,6 +101,8 @@ struct Parser<'t> {
     problems: Vec<Problem>,
     n_more: usize,
     depth: usize,
+    /// The maximal depth so far.
+    deepest: usize,
     is_in_list: bool,
     // Parts of incomplete expressions.
     args: Vec<Arg<'t>>,
@@ -118,6 +125,7 @@ impl<'t> Parser<'t> {
             problems: Vec::new(),
             n_more: 0,
             depth: 0,
+            deepest: 0,
             is_in_list: false,
             args: Vec::new(),
             pieces: Vec::new(),

@@ -84,6 +84,7 @@ impl<'t> Parser<'t> {
 
     fn deeper(&mut self) -> Result<(), Problem> {
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         if self.depth <= MAX_NESTING {
             return Ok(());
         }

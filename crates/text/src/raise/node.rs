@@ -1,7 +1,9 @@
 //! The expressions of nodes: calls, with other calls inside them, and formulas.
 
+mod expression;
+
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::Span;
@@ -10,24 +12,24 @@ use millstream_document::model::{
 };
 use millstream_node::Zone;
 use millstream_node::interface::CALL;
-use serde_json::Value as Json;
 
 use super::block::{self, Blocks};
-use crate::error::{Problem, TextError};
-use crate::lower::formula::{self, Context, Formula, Letter};
+use crate::lower::formula::Context;
 use crate::name::{write_block_name, write_made_name};
-use crate::names::{Callee, EXPRESSION, Face, Sockets};
-use crate::parse::parse_formula;
+use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::print::is_special;
-use crate::scope::{Meaning, Target};
-use crate::token::Symbol;
-use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
+use crate::scope::Meaning;
+use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Tree};
+use expression::formula_of;
 
 /// Maximal number of inputs that are searched one by one.
 const MAX_WALKED: usize = 16;
 
-/// Maximal depth of nested calls.
-const MAX_NESTED: usize = 40;
+/// Maximal depth at which calls are nested. The parser reads deeper expressions.
+const MAX_NESTED: usize = 80;
+
+/// The depth of an argument in its call: the parentheses, and the brackets of a list of sources.
+const BRACKETS: usize = 2;
 
 /// What is known about the outputs of a node.
 pub(super) fn face(node: &Node) -> Face<'_> {
@@ -99,12 +101,16 @@ pub(super) struct BodyWriter<'x, 'd> {
     group: &'x str,
     cx: Context<'x>,
     nodes: Vec<(&'d Arc<str>, &'d Node)>,
+    by_name: &'d Named<Node>,
     /// The number of readers of each node.
     n_uses: Vec<u32>,
     has_comment: Vec<bool>,
     /// The number of nodes that are not written yet.
     n_left: usize,
+    /// The depth of the expression as the parser counts it, or more.
     depth: usize,
+    /// The positions of formulas whose calls cannot be nested.
+    stays_flat: HashSet<usize>,
     /// The name of a nested node, kept to reuse its memory.
     wanted: String,
 }
@@ -114,16 +120,16 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         tree: &'x mut Tree<'d>,
         (document, blocks, group): (&'d Document, &'x Blocks<'d>, &'x str),
         cx: Context<'x>,
-        (nodes, outputs): (&'d Named<Node>, &'d Named<OutputDef>),
+        (by_name, outputs): (&'d Named<Node>, &'d Named<OutputDef>),
         has_comment: Vec<bool>,
     ) -> Self {
-        let mut n_uses = vec![0; nodes.len()];
+        let mut n_uses = vec![0; by_name.len()];
         let mut count = |link: &Link| {
-            if let Some(node) = nodes.get_index_of(&link.node) {
+            if let Some(node) = by_name.get_index_of(&link.node) {
                 n_uses[node] += 1;
             }
         };
-        for input in nodes.values().flat_map(|node| node.inputs.iter()) {
+        for input in by_name.values().flat_map(|node| node.inputs.iter()) {
             for source in input.1.sources() {
                 if let InputValue::Link(link) = &source.value {
                     count(link);
@@ -135,9 +141,9 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 count(link);
             }
         }
-        let nodes: Vec<_> = nodes.iter().collect();
+        let nodes: Vec<_> = by_name.iter().collect();
         let n_left = nodes.len();
-        let (depth, wanted) = (0, String::new());
+        let (depth, stays_flat, wanted) = (0, HashSet::new(), String::new());
         Self {
             tree,
             document,
@@ -145,10 +151,12 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             group,
             cx,
             nodes,
+            by_name,
             n_uses,
             has_comment,
             n_left,
             depth,
+            stays_flat,
             wanted,
         }
     }
@@ -172,17 +180,9 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
 
     /// The expression of a node; `None` if it cannot be nested.
     fn node(&mut self, name: &'d str, node: &'d Node, is_nested: bool) -> Option<ExprId> {
-        if let NodeKind::Type(ty) = &node.kind
-            && **ty == *EXPRESSION
-            && let Some(text) = formula_text(node)
-        {
-            for binds_all in [false, true] {
-                let Some(expr) = self.formula(name, node, text, binds_all) else { continue };
-                if super::is_bound(self.tree, expr) {
-                    return (!is_nested).then_some(expr);
-                }
-                return Some(self.marked(expr, is_nested));
-            }
+        let computed = formula_of(node).map(|text| self.computed(name, node, text, is_nested));
+        if let Some(expr) = computed.flatten() {
+            return expr;
         }
         Some(self.call(name, node))
     }
@@ -210,149 +210,6 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         Arc::clone(groups.output_of_face(face, value, (self.tree, vocabulary)))
     }
 
-    /// A formula, in parentheses if it would otherwise mean something else.
-    fn marked(&mut self, expr: ExprId, is_nested: bool) -> ExprId {
-        let is_formula = match self.tree.kind(expr) {
-            ExprKind::Formula { .. } => true,
-            ExprKind::Call(_) => !self.is_call_of_node(expr),
-            ExprKind::Paren(_) => false,
-            _ => !is_nested,
-        };
-        if is_formula { expr } else { self.add(ExprKind::Paren(expr)) }
-    }
-
-    /// The formula with its letters replaced by names. Letters that are not named after their
-    /// sources are bound after `where`, or all are.
-    fn formula(
-        &mut self,
-        name: &'d str,
-        node: &'d Node,
-        text: &'d str,
-        binds_all: bool,
-    ) -> Option<ExprId> {
-        let (first, n_pieces) = (self.tree.exprs.len(), self.tree.pieces.len());
-        let mut expr = parse_formula(text, self.tree)?;
-        let last = self.tree.exprs.len();
-        let is_free = |letter: &str, input: &Input| {
-            let target = match &input.value {
-                InputValue::Input(name) => Target::Input(Arc::clone(name)),
-                InputValue::Link(link) => {
-                    Target::Link(Arc::clone(&link.node), Arc::clone(&link.output))
-                }
-                InputValue::Literal(_) | InputValue::Several(_) => return false,
-            };
-            !binds_all && formula::letter(&target).is_some_and(|free| *free == *letter)
-        };
-        // With many letters each is found by a map.
-        let many: HashMap<&str, (&'d Arc<str>, &'d Input)> = match node.inputs.len() {
-            0..=MAX_WALKED => HashMap::new(),
-            _ => node.inputs.iter().map(|(name, input)| (&**name, (name, input))).collect(),
-        };
-        let input_of = |name: &str| {
-            if many.is_empty() { node.inputs.get_key_value(name) } else { many.get(name).copied() }
-        };
-        let mut seen = HashSet::new();
-        for i in first..last {
-            let ExprKind::Ref { name, is_quoted } = &self.tree.exprs[i].kind else { continue };
-            if *is_quoted {
-                return None;
-            }
-            let Some((letter, input)) = input_of(name) else { continue };
-            seen.insert(&**letter);
-            if !is_free(letter, input) {
-                continue;
-            }
-            self.tree.exprs[i].kind = match &input.value {
-                InputValue::Input(name) => self::input(self.cx, name),
-                InputValue::Link(source) => link(self.cx, self.tree, source),
-                InputValue::Literal(_) | InputValue::Several(_) => continue,
-            };
-        }
-        let bound: Vec<_> = node
-            .inputs
-            .iter()
-            .filter(|(letter, input)| !seen.contains(&***letter) || !is_free(letter, input))
-            .collect();
-        if !bound.is_empty() {
-            expr = self.with_bound(name, expr, &bound);
-        }
-        let letters = self.written(expr, text, n_pieces)?;
-        let mut bound = bound.into_iter().map(|(letter, _)| letter);
-        let is_same = letters.len() == node.inputs.len()
-            && letters.iter().zip(node.inputs.iter()).all(|((letter, source), (name, input))| {
-                letter == name
-                    && match source {
-                        Letter::Target(target, _) => is_target(target, &input.value),
-                        Letter::Bound(..) => bound.any(|bound| bound == name),
-                    }
-            });
-        is_same.then_some(expr)
-    }
-
-    /// The formula with these letters after `where`.
-    fn with_bound(
-        &mut self,
-        name: &'d str,
-        expr: ExprId,
-        bound: &[(&'d Arc<str>, &'d Input)],
-    ) -> ExprId {
-        let pieces = match self.tree.kind(expr) {
-            ExprKind::Formula { pieces, .. } => pieces.clone(),
-            _ => {
-                self.tree.pieces.push(Piece::Operand(expr));
-                let end = self.tree.pieces.len() as u32;
-                end - 1..end
-            }
-        };
-        // With no nodes left, none is nested.
-        let n_left = std::mem::take(&mut self.n_left);
-        let mut args = Vec::with_capacity(bound.len());
-        for (letter, input) in bound {
-            let value = self.source(name, letter, input);
-            args.push(Arg { to: ArgTo::Input(Cow::Borrowed(letter)), value, start: 0 });
-        }
-        self.n_left = n_left;
-        let first = self.tree.args.len() as u32;
-        self.tree.args.extend(args);
-        let bound = first..self.tree.args.len() as u32;
-        self.add(ExprKind::Formula { pieces, bound })
-    }
-
-    /// The letters of a formula that reads back as this text; its pieces are the last ones.
-    fn written(
-        &self,
-        expr: ExprId,
-        text: &str,
-        n_pieces: usize,
-    ) -> Option<Vec<(Arc<str>, Letter)>> {
-        if self.looks_like_path(n_pieces) {
-            return None;
-        }
-        let refused = |_| {
-            let error = TextError::NotInFormula { what: "a nested node", hint: "" };
-            Err(Problem::new(0, 0, error))
-        };
-        let mut refused = refused;
-        let mut written = Formula::default();
-        formula::write(self.cx, self.tree, expr, &mut written, &mut refused).ok()?;
-        (written.text == text).then_some(written.letters)
-    }
-
-    /// Whether a division would be read as the path of a group.
-    fn looks_like_path(&self, n_pieces: usize) -> bool {
-        let aliases = &self.cx.groups.aliases;
-        if aliases.is_empty() {
-            return false;
-        }
-        let is_alias = |operand: &ExprId| {
-            matches!(self.tree.kind(*operand),
-                ExprKind::Ref { name, .. } if aliases.contains(&**name))
-        };
-        self.tree.pieces[n_pieces..].windows(2).any(
-            |two| matches!(two, [Piece::Operand(operand), Piece::Infix(Symbol::Divide)] if is_alias(operand)),
-        )
-    }
-
     /// The source of an input, as an expression.
     fn source(&mut self, node: &str, socket: &str, input: &'d Input) -> ExprId {
         let kind = match &input.value {
@@ -378,25 +235,32 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.add(kind)
     }
 
+    /// Whether a node has one reader and no part that only a statement can have, and may be nested here.
+    fn is_alone(&self, at: usize) -> bool {
+        self.n_uses[at] == 1
+            && !self.has_comment[at]
+            && self.blocks.of_node(self.nodes[at].1).is_none()
+            && self.depth < MAX_NESTED
+    }
+
     /// The linked node of an input, as a nested call, if it reads back unchanged.
     fn nested(&mut self, node: &str, socket: &str, link: &'d Link) -> Option<ExprId> {
         let at = self.n_left.checked_sub(1)?;
         let (name, source) = self.nodes[at];
-        let fits = link.node == *name
-            && self.n_uses[at] == 1
-            && !self.has_comment[at]
-            && self.blocks.of_node(source).is_none()
-            && self.depth < MAX_NESTED;
-        if !fits {
+        // The output of a formula is its value.
+        let is_other = *link.output != *VALUE && formula_of(source).is_some();
+        if link.node != *name || !self.is_alone(at) || is_other {
             return None;
         }
         write_made_name(node, socket, &mut self.wanted);
         if *self.wanted != **name {
             return None;
         }
-        (self.n_left, self.depth) = (at, self.depth + 1);
+        let depth = self.depth;
+        self.n_left = at;
+        self.depth += BRACKETS + usize::from(source.muted);
         let expr = self.node(name, source, true);
-        self.depth -= 1;
+        self.depth = depth;
         let called = expr.is_some_and(|expr| self.is_call_with_output(expr, &link.output));
         match expr {
             Some(expr) if link.output == self.output_of(expr) => Some(expr),
@@ -540,24 +404,5 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 (word, Cow::Borrowed(&**ty))
             }
         }
-    }
-}
-
-/// The text of a node that can be written as a formula.
-fn formula_text(node: &Node) -> Option<&str> {
-    let text = node.set.get("text").filter(|_| node.set.len() == 1 && !node.muted)?;
-    match &text.json {
-        Json::String(text) if node.version == 1 => Some(text),
-        _ => None,
-    }
-}
-
-fn is_target(target: &Target, value: &InputValue) -> bool {
-    match (target, value) {
-        (Target::Input(a), InputValue::Input(b)) => a == b,
-        (Target::Link(node, output), InputValue::Link(link)) => {
-            *node == link.node && *output == link.output
-        }
-        _ => false,
     }
 }

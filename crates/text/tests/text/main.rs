@@ -6,6 +6,7 @@ mod errors;
 mod forms;
 mod highlighting;
 mod nested_calls;
+mod nested_formulas;
 mod properties;
 
 use std::sync::LazyLock;
