@@ -256,6 +256,11 @@ impl<'a> Writer<'a, '_> {
         }
         self.note(expr);
         let from = self.out.text.len();
+        if self.alias_before(from).is_some()
+            && let Some(problem) = self.unknown(call, from)
+        {
+            return Err(problem);
+        }
         self.out.text.push_str(&call.name);
         self.out.text.push('(');
         for (i, arg) in tree.args_of(&call.args).iter().enumerate() {
@@ -301,28 +306,27 @@ impl<'a> Writer<'a, '_> {
     /// before the call ends at `from`.
     fn unknown(&self, call: &Call<'_>, from: usize) -> Option<Problem> {
         let name = &*call.name;
-        let Context { groups, scope, vocabulary, .. } = self.cx;
-        let before = self.out.text[..from].trim_end().strip_suffix('/').map(str::trim_end);
-        let alias = before.and_then(|text| text.rsplit(|c| !name::continues(c)).next());
-        let alias = alias.filter(|alias| !alias.is_empty() && scope.find(alias) == NO_NAME);
+        let Context { groups, vocabulary, .. } = self.cx;
+        let before = self.alias_before(from);
+        let alias = before.map(|(_, alias)| alias);
         let (message, hint) = vocabulary.refusal_of_call(name, alias)?;
-        let (message, near) = match alias {
+        let (message, near, hint) = match alias {
             Some(alias) => {
                 let near = did_you_mean(alias, groups.aliases.iter().copied());
                 let near = near.map(|near| format!("{near}/{name}"));
                 let path = format!("{alias}/{name}");
-                (format!("there is no group called `{}`", shortened(&path)), near)
+                let message = format!("there is no group called `{}`", shortened(&path));
+                (message, near, Some(format!("add a line `use {alias} = \"FILE\"`")))
             }
             None => {
                 let near = did_you_mean(name, groups.own.keys().copied());
-                (message, near.map(str::to_owned))
+                (message, near.map(str::to_owned), hint)
             }
         };
         let Span { start, end } = call.name_span;
         // The name before the `/` is the last part of the formula that starts there.
-        let of_alias = alias.zip(before).and_then(|(alias, before)| {
-            let at = (before.len() - alias.len()) as u32;
-            self.out.places.iter().rev().find(|(written, _)| *written == at)
+        let of_alias = before.and_then(|(at, _)| {
+            self.out.places.iter().rev().find(|(written, _)| *written as usize == at)
         });
         let start = of_alias.map_or(start, |(_, place)| *place);
         let problem = Problem::syntax(start as usize, end as usize, message);
@@ -331,6 +335,20 @@ impl<'a> Writer<'a, '_> {
             Some(hint) => problem.hint(hint),
             None => problem,
         })
+    }
+
+    /// The name before a `/` at the end of this part of the formula, and its place, if nothing has
+    /// the name: it may be meant as that of a used document.
+    fn alias_before(&self, from: usize) -> Option<(usize, &str)> {
+        let text = self.out.text[..from].trim_end().strip_suffix('/')?.trim_end();
+        let alias = text.rsplit(|c| !name::continues(c)).next()?;
+        let at = text.len() - alias.len();
+        let is_free = alias.starts_with(name::starts)
+            && !text[..at].trim_end().ends_with('.')
+            && self.cx.scope.find(alias) == NO_NAME
+            && self.bound_letter(alias).is_none()
+            && !self.cx.vocabulary.is_reserved(alias);
+        is_free.then_some((at, alias))
     }
 
     /// The problem of a function of formulas that is called with named inputs, like a node type.

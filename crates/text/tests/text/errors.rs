@@ -91,8 +91,8 @@ fn hints_show_the_text_form() {
                 write a link to an input as `input wide`
             5:1 `c = node half()` c check::unknown_node_type: there is no node type called `half`
                 write the use of a group as `group half(...)`
-            6:9 `noise` d settings::refused: there is no function called `noise`
-                if `lib/noise` is a group of another document, check its name, or add a line `use lib = "FILE"`
+            6:5 `lib/noise` d text::syntax: there is no group called `lib/noise`
+                add a line `use lib = "FILE"`
             7:13 `\"x\"` e text::not_in_formula: a formula cannot contain a text
                 give it to an input or a setting of a node
             8:1 `r = repeat half(x: 1, count: 2)` r check::not_carried: no input of the next round takes output `y` of group `half`
@@ -217,7 +217,7 @@ fn misspelt_calls_get_a_hint_whatever_their_inputs_are() {
             6:5 `lbi/f` c text::syntax: there is no group called `lbi/f`
                 did you mean `lib/f`?
             7:5 `xyz / f` d text::syntax: there is no group called `xyz/f`
-                if `xyz/f` is a group of another document, check its name, or add a line `use xyz = "FILE"`
+                add a line `use xyz = "FILE"`
             8:5 `lenght` e text::syntax: there is no function called `lenght`
                 did you mean `length`?
             9:9 `list.lenght` g text::syntax: there is no node type called `list.lenght`
