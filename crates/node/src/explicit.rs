@@ -60,7 +60,8 @@ pub fn explicit_conversions(
     found
 }
 
-/// The suggestion with the default settings if that works, else with one setting changed.
+/// The suggestion with the default settings if that works, else with one setting changed. The type
+/// to convert to is always written, even if it is the default.
 fn best_setting(
     registry: &Registry,
     def: &Arc<NodeDef>,
@@ -79,17 +80,16 @@ fn best_setting(
         def.instantiate(settings, generics, &arities).ok()?;
         Some(Explicit { n_implicit, name: def.name.to_string(), setting, output })
     };
-    let mut all: Vec<Explicit> = with(None).into_iter().collect();
+    let (mut of_types, mut others) = (Vec::new(), Vec::from_iter(with(None)));
+    let wanted = to.iter().flat_map(|ty| [Some(*ty), ty.element()]).flatten();
+    let wanted: Vec<String> = wanted.map(|ty| ty.name().to_owned()).collect();
     if def.fixed_signature().is_none() {
         for setting in &def.settings {
             let values: Vec<String> = match setting.kind {
                 SettingKind::Choice(choices) => {
                     choices.iter().map(|(name, _)| (*name).to_owned()).collect()
                 }
-                SettingKind::Type => {
-                    let wanted = to.iter().flat_map(|ty| [Some(*ty), ty.element()]).flatten();
-                    wanted.map(|ty| ty.name().to_owned()).collect()
-                }
+                SettingKind::Type => wanted.clone(),
                 SettingKind::Text
                 | SettingKind::Integer(..)
                 | SettingKind::Number
@@ -97,11 +97,14 @@ fn best_setting(
                 | SettingKind::Texts
                 | SettingKind::Numbers => Vec::new(),
             };
-            all.extend(values.into_iter().filter_map(|value| with(Some((setting.name, value)))));
+            for value in values {
+                let all = if wanted.contains(&value) { &mut of_types } else { &mut others };
+                all.extend(with(Some((setting.name, value))));
+            }
         }
     }
-    // The first of several minima has the fewest settings.
-    all.into_iter().min_by_key(|explicit| explicit.n_implicit)
+    // The first of several minima counts.
+    of_types.into_iter().chain(others).min_by_key(|explicit| explicit.n_implicit)
 }
 
 /// The types of the generics, the number of implicit conversions, and the name of the output if
@@ -186,7 +189,7 @@ mod tests {
         assert_eq!(found(Type::F64, &[Type::I32]), "`to.i32`");
         assert_eq!(found(Type::VEC2, &[Type::F64]), "`parts` and its output `x`");
         let list = |ty: Type| ty.list().expect("one level");
-        assert_eq!(found(Type::STRING, &[list(Type::F64)]), "`column`");
+        assert_eq!(found(Type::STRING, &[list(Type::F64)]), "`column` with \"type\": \"f64\"");
         assert_eq!(found(Type::STRING, &[list(Type::I32)]), "`column` with \"type\": \"i32\"");
         assert_eq!(found(Type::STRING, &[Type::MAT4]), "");
     }

@@ -338,7 +338,7 @@ fn mismatched_types_name_the_node_that_converts() {
     expect![[r#"
         exit code 1
         mean.mill.json:6:44: error[check::type_mismatch]: mean.list: input `xs` gives a list<i32>, but input `list` of `list.mean` takes a list<f32>
-          help: insert a node that converts: `list.convert`
+          help: insert a node that converts: `list.convert` with "to": "f32"
         mean.mill.json:7:44: error[check::type_mismatch]: root.x: input `s` gives a string, but input `x` of `math.sqrt` takes one of f32, f64, vec2, vec3, vec4
           help: insert a node that converts: `string.to_number`
         mean.mill.json: wrong, 2 errors

@@ -33,6 +33,7 @@ fn messages_name_the_nodes_that_convert() {
         (Type::of::<millstream_base::Table>(), list(Type::F64)),
         (Type::of::<millstream_base::Table>(), list(Type::STRING)),
         (Type::F64, list(Type::I32)),
+        (Type::F64, list(Type::F32)),
     ];
     text.extend(lists.into_iter().filter_map(|(from, to)| line(&registry, from, to)));
     expect![[r#"
@@ -78,14 +79,15 @@ fn messages_name_the_nodes_that_convert() {
         mat4 -> quat: `quat.from_mat4`
         string -> f32: `string.to_number`
         string -> f64: `string.to_number`
-        list<i32> -> list<f32>: `list.convert`
+        list<i32> -> list<f32>: `list.convert` with "to": "f32"
         list<f64> -> list<i64>: `list.convert` with "to": "i64"
         list<f32> -> f32: `list.get`
         list<string> -> string: `list.get`, `string.join`
         list<list<f32>> -> list<f32>: `list.flatten`, `list.get`
-        table -> list<f64>: `table.column`
+        table -> list<f64>: `table.column` with "type": "f64"
         table -> list<string>: `table.column` with "type": "string"
         f64 -> list<i32>: `convert.to_i32`, `list.convert` with "to": "i32"
+        f64 -> list<f32>: `convert.to_f32`, `list.convert` with "to": "f32"
     "#]]
     .assert_eq(&text);
 }
