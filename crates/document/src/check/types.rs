@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::id::Id;
-use millstream_base::{Type, Value, literal};
+use millstream_base::{Type, Value};
 use millstream_node::convert::{convertible, narrows};
 use millstream_node::node_def::InstanceError;
 use millstream_node::signature::{InputFact, Socket, SocketType, Widths};
-use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 use super::face::Face;
@@ -22,7 +21,8 @@ use super::literals::Literals;
 use super::mismatch::mismatch;
 use super::settle::Settling;
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
-use super::spots::{source_at, spot_of_literal};
+use super::spots::source_at;
+use super::values::{makes_wide, source_of};
 use crate::at::{At, Part};
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
 use crate::model::{InputValue, Named, Node};
@@ -97,6 +97,8 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) nodes: Vec<Typed>,
     /// The outputs of partly typed nodes.
     pub(super) partly: HashMap<u32, Vec<Option<Type>>>,
+    /// The numbers that values outside are before they are rounded, by node, if they are known.
+    pub(super) outside: Vec<Option<f64>>,
     pub(super) literals: Literals,
     pub(super) sources: Vec<Source>,
     pub(super) muted_groups: HashMap<u32, Arc<Muted>>,
@@ -235,20 +237,14 @@ impl<'d> Typing<'d, '_> {
         }
         for (slot, at) in slots.enumerate() {
             let source = match self.links.slots[at] {
-                Given::Input(input) => Some(Source::Input(input)),
-                Given::Node { node, output } => Some(Source::Node { node, output }),
-                Given::Literal(json) => {
-                    let input = &self.instances.entry(entry).instance.inputs[slot];
-                    let (ty, socket) = (input.ty, input.socket);
-                    let socket = &shape.signature.inputs[socket as usize];
-                    let is_number = ty.lanes().is_some_and(|(_, n)| n == 1);
-                    if socket.multiple && is_number && json.is_array() {
-                        self.report_list(node, &socket.name, json);
-                        None
-                    } else {
-                        self.literal(node, ty, json, || &socket.name)
-                    }
+                given @ Given::Input(_) => source_of(given),
+                Given::Node { .. } if self.links.is_delayed(at) => source_of(self.links.slots[at]),
+                Given::Node { .. } => {
+                    let ty = self.instances.entry(entry).instance.inputs[slot].ty;
+                    let to = if makes_wide(shape) { Type::F64 } else { ty };
+                    self.read_as(self.links.slots[at], to)
                 }
+                Given::Literal(json) => self.literal_in_slot(node, (entry, slot), shape, json),
                 Given::Default => {
                     let entry = self.instances.entry(entry);
                     let socket = entry.instance.inputs[slot].socket;
@@ -288,6 +284,9 @@ impl<'d> Typing<'d, '_> {
                 Given::Broken => return false,
                 // The type of a delayed source is not known yet, and decides nothing.
                 Given::Node { .. } if self.links.is_delayed(at) => 0,
+                Given::Node { .. } if self.is_made_wide(shape, given) => {
+                    self.instances.number(Type::F64)
+                }
                 Given::Input(_) | Given::Node { .. } => match self.given_number(given) {
                     Some(number) => number,
                     None => match self.given_type(given) {
@@ -338,7 +337,9 @@ impl<'d> Typing<'d, '_> {
             if matches!(given, Given::Node { .. }) && self.links.is_delayed(slot) {
                 continue;
             }
-            match (given, self.given_type(given).or_else(|| self.stand_in(shape, given))) {
+            let is_made_wide = self.is_made_wide(shape, given);
+            let known = if is_made_wide { Some(Type::F64) } else { self.given_type(given) };
+            match (given, known.or_else(|| self.stand_in(shape, given))) {
                 (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
                 (_, Some(ty)) => {
                     facts.push((socket, InputFact::Linked(ty)));
@@ -525,8 +526,7 @@ impl<'d> Typing<'d, '_> {
         let source = match given {
             Given::Literal(json) => self.literal(node, ty, json, || name),
             Given::Default => default().map(|value| Source::Literal(self.literals.intern(value))),
-            Given::Input(input) => Some(Source::Input(input)),
-            Given::Node { node, output } => Some(Source::Node { node, output }),
+            Given::Input(_) | Given::Node { .. } => self.read_as(given, ty),
             Given::Broken => None,
         };
         if let Some(from) = self.given_type(given) {
@@ -538,28 +538,6 @@ impl<'d> Typing<'d, '_> {
     /// A node by position, with its name.
     pub(super) fn named_node(&self, node: u32) -> (&'d str, &'d Node) {
         self.defs.get(node)
-    }
-
-    /// Reads a literal; if it does not fit, the reason is reported.
-    pub(super) fn literal<'n>(
-        &mut self,
-        node: u32,
-        ty: Type,
-        json: &Json,
-        socket: impl FnOnce() -> &'n str,
-    ) -> Option<Source> {
-        match literal::from_json(ty, json) {
-            Ok(value) => Some(Source::Literal(self.literals.intern(value))),
-            Err(error) => {
-                let (name, def) = self.named_node(node);
-                let at = self.at.part(Part::Node(name));
-                let socket = socket();
-                let span = def.inputs.get(socket).map(|input| spot_of_literal(input, json));
-                let span = span.unwrap_or(def.spot).span();
-                self.problems.report(socket_at(at, socket), span, &error);
-                None
-            }
-        }
     }
 
     pub(super) fn mismatch(

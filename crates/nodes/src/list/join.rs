@@ -15,6 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn concat() -> NodeDef {
     on_lists("list.concat", "Concatenates lists")
+        .details("A single item, linked or written beside a linked list, is a list of one.")
         .input("lists", LIST, "lists in order; none give an empty list")
         .multiple()
         .output("value", LIST, "all items in order")
