@@ -194,19 +194,28 @@ fn single<'n, P: Clone>(
     if let CheckedKind::Wrong = kind {
         return None;
     }
+    let sources = single_sources(&sources, &literals, (&linked[..], &inputs[..]));
+    let may_lack = matches!(kind, CheckedKind::Group(_));
+    let lacks = sources.iter().any(|source| matches!(source, SingleSource::Wrong));
+    (may_lack || !lacks).then_some(SingleNode { kind, sources })
+}
+
+/// The sources of a node in terms of those outside.
+fn single_sources<P: Clone>(
+    sources: &[Source],
+    literals: &[Value],
+    (linked, inputs): (&[Option<Outer<P>>], &[Option<Outer<P>>]),
+) -> Vec<SingleSource<P>> {
     let read = |found: &Option<Outer<P>>| {
         SingleSource::Read(found.as_ref().map(|it| (it.ty, it.source.clone())))
     };
-    let sources = sources.into_iter().map(|source| match source {
+    let single = |source: &Source| match *source {
         Source::Literal(i) => SingleSource::Literal(literals[i as usize].clone()),
         Source::Node { node, .. } => read(&linked[node as usize - 1]),
         Source::Input(input) => read(&inputs[input as usize]),
         Source::Wrong => SingleSource::Wrong,
-    });
-    let sources: Vec<SingleSource<P>> = sources.collect();
-    let may_lack = matches!(kind, CheckedKind::Group(_));
-    let lacks = sources.iter().any(|source| matches!(source, SingleSource::Wrong));
-    (may_lack || !lacks).then_some(SingleNode { kind, sources })
+    };
+    sources.iter().map(single).collect()
 }
 
 /// The only input of a group that is wrong, if the node stands for the group.
