@@ -40,18 +40,10 @@ pub(crate) struct Named(Vec<Feature>);
 impl Named {
     /// Adds a feature to a key, without its name.
     pub(crate) fn add(&mut self, feature: &Feature, hash: &mut KeyHasher) {
-        let kind = match feature {
-            Feature::Vararg(..) => "vararg",
-            Feature::Custom(..) => "custom",
-            Feature::Time
-            | Feature::RealTime
-            | Feature::Tick
-            | Feature::Footprint
-            | Feature::Index
-            | Feature::Position
-            | Feature::Iteration => return hash.text(feature.name()),
-        };
-        hash.text(kind);
+        if feature.is_built_in() {
+            return hash.text(feature.name());
+        }
+        hash.text(if matches!(feature, Feature::Vararg(..)) { "vararg" } else { "custom" });
         hash.text(feature.ty().name());
         let at = self.at(feature).unwrap_or_else(|| {
             self.0.push(feature.clone());

@@ -50,6 +50,11 @@ impl Feature {
         Self::BUILT_IN.into_iter().find(|feature| feature.name() == name)
     }
 
+    /// Whether it needs no declaration, and its name is not free to choose.
+    pub fn is_built_in(&self) -> bool {
+        Self::BUILT_IN.contains(self)
+    }
+
     /// The name in documents and messages.
     pub fn name(&self) -> &str {
         match self {

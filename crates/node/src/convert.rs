@@ -12,7 +12,7 @@ use crate::node_def::NodeDef;
 use crate::node_def::instance::{Instance, Kernel};
 use crate::settings::{SettingError, SettingKind, Settings};
 use crate::signature::{Among, Default, Generic, OutputSocket, Signature, Socket, SocketType};
-use millstream_form::FormBuilder;
+use millstream_form::{Form, FormBuilder};
 
 /// The name of the node type that converts, whose nodes the compiler inserts.
 pub const CONVERT: &str = "convert";
@@ -25,9 +25,9 @@ pub fn node_type() -> NodeDef {
              to the second: `bool` to `i32`, `i64`, `f32` and `f64` (0 or 1); `i32` to `i64`, `f32` \
              and `f64`; `i64` to `f64`; `f32` and `f64` to each other; `f32` and `i32` to vectors, by \
              repetition; `vec3` and `color` to each other (alpha is 1, or dropped); a value to a list \
-             of it, and a number to a list of a wider type of number. What is written where the \
-             input is has the type of the result. Explicit conversions with a choice of rounding \
-             are nodes of their own.\n\nThe sockets of a \
+             of it, and a number to a list of a wider type of number. A literal as the input has the \
+             type of the result. Explicit conversions with a choice of rounding are nodes of their \
+             own.\n\nThe sockets of a \
              generic type, such as `T`, take the first type in its list that holds all inputs linked \
              to them: it has no fewer bits per number than any of them, and fractions if any has. So \
              `f64` with `f32`, and `i64` with `f32`, make `f64`; `i32` with `f32` makes `f32`, in which \
@@ -73,13 +73,16 @@ pub fn instance(def: &Arc<NodeDef>, from: Type, to: Type) -> Option<Instance> {
 /// The kernel that converts `from` to `to`; `None` if there is no such conversion.
 pub fn conversion(from: Type, to: Type) -> Option<Kernel> {
     if lanes_convertible(from, to) {
-        return Some(lanes_kernel(from, to));
+        return Some(Kernel::Form(Arc::new(lanes_form(from, to))));
     }
     let item = to.element().filter(|item| *item == from || widens(from, to))?;
-    Some(Kernel::Function(Arc::new(move |call: &mut Call<'_>| list_of_one(call, item))))
+    let form = (item != from).then(|| lanes_form(from, item));
+    let list = move |call: &mut Call<'_>| list_of_one(call, item, form.as_ref());
+    Some(Kernel::Function(Arc::new(list)))
 }
 
-fn lanes_kernel(from: Type, to: Type) -> Kernel {
+/// The form that converts lanes of `from` to those of `to`.
+fn lanes_form(from: Type, to: Type) -> Form {
     let b = FormBuilder::new();
     let (from_lane, from_n) = from.lanes().expect("convertible types are made of lanes");
     let (to_lane, to_n) = to.lanes().expect("convertible types are made of lanes");
@@ -94,11 +97,15 @@ fn lanes_kernel(from: Type, to: Type) -> Kernel {
             }
         })
         .collect();
-    Kernel::Form(Arc::new(b.finish(&results)))
+    b.finish(&results)
 }
 
-fn list_of_one(call: &mut Call<'_>, item: Type) -> Result<(), Failure> {
-    let converted = |value: &Value| convert_value(value, item).expect("the conversion exists");
+/// Makes lists of one item each; `form` converts an item, unless its type stays.
+fn list_of_one(call: &mut Call<'_>, item: Type, form: Option<&Form>) -> Result<(), Failure> {
+    let converted = |value: &Value| match form {
+        Some(form) => lanes_value(form, value, item).expect("the conversion exists"),
+        None => value.clone(),
+    };
     match call.argument(0).data() {
         Data::One(value) => {
             let list = Column::filled(&converted(value), 1);
@@ -106,13 +113,11 @@ fn list_of_one(call: &mut Call<'_>, item: Type) -> Result<(), Failure> {
         }
         Data::Many(column) => {
             let map = call.argument(0).map();
-            let entries = column.gather((0..call.extent()).map(|i| map.entry(i)));
-            let entries = if entries.ty() == item {
-                entries
-            } else {
+            let mut entries = column.gather((0..call.extent()).map(|i| map.entry(i)));
+            if form.is_some() {
                 let made = item.collect(&mut entries.iter().map(|value| converted(&value)));
-                made.expect("the values have this type")
-            };
+                entries = made.expect("the values have this type");
+            }
             let lists = Ragged::even(call.extent(), entries);
             let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deeply"))?;
             call.set(0, Column::from_ragged(lists));
@@ -123,24 +128,25 @@ fn list_of_one(call: &mut Call<'_>, item: Type) -> Result<(), Failure> {
 
 /// The value as another type; `None` if there is no such conversion.
 pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
-    if value.ty() == to {
+    let from = value.ty();
+    if from == to {
         return Some(value.clone());
     }
-    match conversion(value.ty(), to)? {
-        Kernel::Form(form) => {
-            let (_, n_from) = value.ty().lanes()?;
-            let (_, n_to) = to.lanes()?;
-            let params: Option<Vec<u64>> = (0..n_from as usize).map(|i| value.lane(i)).collect();
-            let mut results = vec![0; n_to as usize];
-            form.run_scalar(&params?, &mut results, &mut Vec::new());
-            Value::from_lanes(to, &results)
-        }
-        Kernel::Function(_) => {
-            let item = convert_value(value, to.element()?)?;
-            Some(Value::List(Column::filled(&item, 1)))
-        }
-        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => None,
+    if lanes_convertible(from, to) {
+        return lanes_value(&lanes_form(from, to), value, to);
     }
+    let item = to.element().filter(|item| *item == from || widens(from, to))?;
+    Some(Value::List(Column::filled(&convert_value(value, item)?, 1)))
+}
+
+/// The value that a form makes of the lanes of another.
+fn lanes_value(form: &Form, value: &Value, to: Type) -> Option<Value> {
+    let (_, n_from) = value.ty().lanes()?;
+    let (_, n_to) = to.lanes()?;
+    let params: Option<Vec<u64>> = (0..n_from as usize).map(|i| value.lane(i)).collect();
+    let mut results = vec![0; n_to as usize];
+    form.run_scalar(&params?, &mut results, &mut Vec::new());
+    Value::from_lanes(to, &results)
 }
 
 /// The value for a link to a socket of type `to` from a formula that is this number and nothing

@@ -54,15 +54,6 @@ fn named_features(instance: &Instance) -> impl Iterator<Item = (bool, &str, Type
     };
     let scoped = instance.inputs.iter().flat_map(|slot| slot.scope.iter());
     let features = read.into_iter().chain(scoped.map(ScopeRule::feature));
-    features.filter_map(|feature| match feature {
-        Feature::Custom(name, ty) => Some((false, &**name, *ty)),
-        Feature::Vararg(name, ty) => Some((true, &**name, *ty)),
-        Feature::Time
-        | Feature::RealTime
-        | Feature::Tick
-        | Feature::Footprint
-        | Feature::Index
-        | Feature::Position
-        | Feature::Iteration => None,
-    })
+    let named = features.filter(|feature| !feature.is_built_in());
+    named.map(|feature| (matches!(feature, Feature::Vararg(..)), feature.name(), feature.ty()))
 }

@@ -74,16 +74,24 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             wanted: String::new(),
         };
         let names = maker.names(body);
-        maker.nodes.reserve(body.items.len());
+        let is_output = |item: &&&Item<'_>| matches!(item.what, What::Output(_));
+        let n_outputs = body.items.iter().filter(is_output).count();
+        maker.nodes.reserve(body.items.len() - n_outputs);
+        maker.outputs.reserve(n_outputs + body.outputs.len());
+        let mut of_outputs = Vec::with_capacity(AHEAD);
         for (items, names) in body.items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
             maker.scope.met(names);
             maker.find_names(items);
             let known = names.iter().filter_map(|id| maker.scope.name(*id));
             maker.nodes.read_ahead(known.map(|name| name.hash));
+            of_outputs.clear();
+            of_outputs.extend(items.iter().filter_map(|item| maker.output_of(item)));
+            maker.outputs.read_ahead(of_outputs.iter().map(|(hash, _)| *hash));
+            let mut outputs = of_outputs.iter();
             for (item, name) in items.iter().zip(names) {
-                if let What::Output(output) = &item.what {
-                    let line = &shared.tree.outputs[*output as usize];
-                    maker.output(line, item.is_broken);
+                if let What::Output(_) = &item.what {
+                    let (hash, line) = outputs.next().expect("each output was hashed");
+                    maker.output(*hash, line, item.is_broken);
                 } else if let Some((_, value)) = shared.tree.node_of(&item.what) {
                     maker.statement(*name, value, item);
                 }
@@ -91,10 +99,17 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         }
         maker.find_names(body.opener.as_slice());
         for line in body.outputs {
-            maker.output(line, false);
+            maker.output(maker.scope.hasher.hash(&line.name), line, false);
         }
         maker.check_links();
         (maker.nodes, maker.outputs)
+    }
+
+    /// The output that a statement adds, with the hash of its name.
+    fn output_of(&self, item: &Item<'_>) -> Option<(u32, &'a OutputLine<'a>)> {
+        let What::Output(output) = item.what else { return None };
+        let line = &self.shared.tree.outputs[output as usize];
+        Some((self.scope.hasher.hash(&line.name), line))
     }
 
     /// Reports links from a block to nodes and inputs around it.
@@ -251,8 +266,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         self.nodes.append(hash, name, node);
     }
 
-    fn output(&mut self, line: &'a OutputLine<'a>, is_broken: bool) {
-        let hash = self.scope.hasher.hash(&line.name);
+    /// Adds an output, the hash of whose name is known, unless there is one of its name.
+    fn output(&mut self, hash: u32, line: &'a OutputLine<'a>, is_broken: bool) {
         let is_known = self.outputs.slot_with(hash, &line.name).is_some();
         check_name("an output", "output", &line.name, line.span, is_known, self.group, self.found);
         if is_known {
