@@ -247,7 +247,7 @@ impl Cache {
                 cache.may_write = unwritable.is_none();
                 cache.problems.extend(unwritable);
                 cache.refresh();
-                cache.shrink();
+                cache.shrink(0);
             }
         }
         cache
@@ -300,17 +300,17 @@ impl Cache {
             return true;
         }
         let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return false };
-        let most = (self.limit / PACKS).clamp(1 << 16, MAX_PACK);
         if bytes.len() as u64 > self.limit / 2 {
             if !std::mem::replace(&mut self.told_small, true) {
                 self.problems.push(CacheProblem::TooSmall(folder, bytes.len() as u64));
             }
             return false;
         }
-        let is_full = |open: &OpenPack| open.length() + bytes.len() as u64 > most;
-        if self.open.as_ref().is_some_and(is_full) {
+        let (most, length) = ((self.limit / PACKS).min(MAX_PACK), pack::length_of(bytes));
+        let has_room = |open: &OpenPack| open.length() + length <= most;
+        if !self.open.as_ref().is_some_and(has_room) {
             self.open = None;
-            self.shrink();
+            self.shrink(most.max(length));
         }
         match self.append(&folder, key, bytes) {
             Ok(()) => true,
@@ -389,8 +389,8 @@ impl Cache {
         }
     }
 
-    /// Removes the least recently used packs while the cache exceeds its limit.
-    fn shrink(&mut self) {
+    /// Removes the least recently used packs until this many bytes fit within the limit.
+    fn shrink(&mut self, room: u64) {
         let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return };
         // Packs that cannot be listed do no harm.
         let Ok(paths) = pack::paths(&folder) else { return };
@@ -402,7 +402,7 @@ impl Cache {
         sized.sort();
         let mut total: u64 = sized.iter().map(|(_, length, _)| length).sum();
         for (_, length, path) in sized {
-            if total <= self.limit {
+            if total + room <= self.limit {
                 break;
             }
             let is_open = self.open.as_ref().is_some_and(|open| open.path() == path);

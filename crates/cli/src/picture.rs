@@ -34,6 +34,9 @@ const IN_STRIPS: usize = 16;
 /// A placeholder in file names for the name of the view.
 pub(crate) const VIEW: &str = "{view}";
 
+/// A placeholder in file names for the number of the element.
+const INDEX: &str = "{index}";
+
 /// The file of a picture, and how it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct PictureTarget {
@@ -281,6 +284,9 @@ impl PictureTarget {
         if text.contains(VIEW) && !at.views.is_empty() {
             axes.push(RequestAxis::View);
         }
+        if text.contains(INDEX) && n_elements.is_some() {
+            axes.push(RequestAxis::Index);
+        }
         let axes: Vec<RequestAxis> =
             RequestAxis::ALL.into_iter().filter(|axis| axes.contains(axis)).collect();
         match &series.data {
@@ -314,7 +320,9 @@ impl PictureTarget {
         let extent = |axis| if axes.contains(&axis) { answer.extent(axis) } else { 1 };
         let (n_views, count) = (extent(RequestAxis::View), extent(RequestAxis::Index));
         let has_elements = axes.contains(&RequestAxis::Index);
-        let n_others = images.len() / n_views.max(1);
+        let has_index = has_elements && text.contains(INDEX);
+        let n_moments = images.len() / (n_views * count).max(1);
+        let n_numbered = if has_index { n_moments } else { n_moments * count };
         let usage = |n: usize, help: &str| {
             let text = format!("{n} pictures do not fit in one file `{text}`");
             Stop::new(Exit::Usage, text, Some(help.into()))
@@ -323,19 +331,28 @@ impl PictureTarget {
             let help = "write {view} in the file name in place of the view, such as out.{view}.png";
             return Err(usage(n_views, help));
         }
-        if n_others > 1 && !text.contains('#') {
+        if n_moments > 1 && count > 1 && !has_index {
+            let help = "write {index} in the file name in place of the element, and # in place of the \
+                        moment, such as out.{index}.####.png";
+            return Err(usage(n_numbered, help));
+        }
+        if n_numbered > 1 && !text.contains('#') {
             let help = "write # in the file name in place of the number, such as out.####.png";
-            return Err(usage(n_others, help));
+            return Err(usage(n_numbered, help));
         }
         for (i, image) in images.iter().enumerate() {
             let (view, moment) = (i / count % n_views, i / (count * n_views));
-            // Pictures of elements are numbered consecutively, as if all elements were asked for.
-            let number = match n_elements.filter(|n| has_elements && *n > 1) {
-                Some(n) => (moment * n + at.element(i % count)) as i64,
-                None => at.number(moment),
+            // Elements have their numbers among all elements, also if only some are asked for.
+            let element = at.element(i % count);
+            let number = match n_elements {
+                Some(n) if n > 1 && has_elements && !has_index => element as i64,
+                _ => at.number(moment),
             };
-            let name =
+            let mut name =
                 at.views.get(view).map_or_else(|| text.clone(), |view| text.replace(VIEW, view));
+            if has_index {
+                name = name.replace(INDEX, &element.to_string());
+            }
             self.write_and_report(Path::new(&numbered(&name, number)), &image_of(&image))?;
         }
         Ok(())

@@ -47,6 +47,7 @@ pub(crate) fn raise<T>(
         groups: groups(document, &blocks),
         blocks: &blocks,
         placed,
+        n_written: 0,
         tree: Tree::default(),
         value: &value,
     };
@@ -60,6 +61,8 @@ struct Raiser<'d, 'v> {
     groups: Groups<'d>,
     blocks: &'v Blocks<'d>,
     placed: Placed<'d>,
+    /// The number of groups that are written: those that are no blocks, and the blocks before them.
+    n_written: usize,
     tree: Tree<'d>,
     value: &'v Arc<str>,
 }
@@ -123,11 +126,7 @@ impl<'d> Raiser<'d, '_> {
             is_first = false;
         }
         self.root();
-        for (name, group) in own_groups(document) {
-            if !self.blocks.contains(name) {
-                self.group(name, group);
-            }
-        }
+        self.groups_until(document.groups.len());
         let has_comment = self.placed.has(Part::View);
         let view = self.placed.rest.take().or_else(|| has_comment.then_some(word("{}")));
         if let Some(view) = view {
@@ -228,6 +227,9 @@ impl<'d> Raiser<'d, '_> {
             self.item(What::Node { name, value }, part, after_blank);
             return;
         };
+        let above = self.blocks.n_above(block);
+        above.into_iter().for_each(|n| self.groups_until(n));
+        let after_blank = after_blank || above.is_some();
         let def = &document.groups[block];
         let call = self.tree.call(value).cloned().expect("zones are calls");
         let sockets = self.tree.args_of(&call.args).iter().filter_map(|arg| match arg.to {
@@ -240,6 +242,17 @@ impl<'d> Raiser<'d, '_> {
         let group = self.group_line(call.name, def, (inputs, Some(value)), &scope);
         self.item(What::Block { name, group }, part, after_blank);
         self.inside(block, def, &scope);
+    }
+
+    /// Writes groups that are no blocks, until this many groups are written.
+    fn groups_until(&mut self, n: usize) {
+        let left = own_groups(self.document).take(n).skip(self.n_written);
+        for (name, group) in left {
+            if !self.blocks.contains(name) {
+                self.group(name, group);
+            }
+        }
+        self.n_written = n;
     }
 
     fn group(&mut self, name: &'d Arc<str>, def: &'d GroupDef) {

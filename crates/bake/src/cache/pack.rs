@@ -20,6 +20,11 @@ const HEADER: usize = 4 + 16 + 8 + 4;
 /// The size of the checksum before the bytes.
 pub(super) const CHECK: usize = 16;
 
+/// The number of bytes that a result takes in a pack.
+pub(super) fn length_of(bytes: &[u8]) -> u64 {
+    (HEADER + CHECK + bytes.len()) as u64
+}
+
 /// The number of bytes read at once while scanning for entries.
 const AHEAD: usize = 1 << 16;
 

@@ -120,7 +120,21 @@ fn the_least_recently_used_packs_are_removed_first() {
     assert!(cache.get(key(24)).is_some());
     drop(cache);
     let status = Cache::status(&folder.0).expect("it is a cache");
-    assert!(status.bytes <= limit + (1 << 16), "{status:?}");
+    assert!(status.bytes <= limit, "{status:?}");
+}
+
+#[test]
+fn a_cache_never_exceeds_its_limit() {
+    for (limit, entry) in [(300_000, 6_000), (300_000, 149_000), (5_000, 100)] {
+        let folder = Folder::new("small");
+        let mut cache = Cache::open(&folder.0, limit);
+        for n in 0..60 {
+            assert!(cache.put(key(n), &vec![0; entry]));
+            let status = Cache::status(&folder.0).expect("it is a cache");
+            assert!(status.bytes <= limit, "{n} of {entry} bytes: {status:?}");
+        }
+        assert!(cache.get(key(59)).is_some());
+    }
 }
 
 #[test]

@@ -484,6 +484,6 @@ pub(super) fn usual_names(
 }
 
 fn several(name: &str) -> Stop {
-    let text = format!("`{name}` holds one picture per frame, but --count asks for several");
-    usage(text, "leave out --count")
+    let text = format!("`{name}` holds one picture per frame, but there is one per element");
+    usage(text, "leave out --count and columns, or set what differs by element to a single value")
 }

@@ -103,7 +103,8 @@ pub(crate) fn svg(title: &str, charts: &[Chart]) -> String {
     // The first element is the background, and pictures are drawn below everything else.
     let background = svg.find("/>\n").expect("the background is drawn") + "/>\n".len();
     svg.insert_str(background, &pictures.concat());
-    svg
+    // XML cannot hold control characters, not even escaped.
+    svg.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r'), "\u{fffd}")
 }
 
 /// The charts as a PNG file, at twice the resolution.

@@ -68,7 +68,7 @@ fn each_node_is_explained() {
                 runs once per moment; again when `delay`, `decay` or time changes; in region r0
 
             output heard: f64 = heard/4
-            region r0 runs as one: pulse/1, pulse/2, pulse/3, pulse/5, pulse/6, pulse/7, pulse/8, back/1, heard/1, heard/2, heard/3, heard/4; leaving it: heard/4
+            region r0 runs as one: pulse/1, pulse/2, pulse/3, pulse/5, pulse/6, pulse/7, pulse/8, back/1, heard/1, heard/2, heard/3, heard/4; stored: heard/4
             16 nodes: 13 in the plan, 1 constant, 2 simplified away
         "#]],
     );
@@ -170,11 +170,11 @@ fn regions_are_shown_with_their_outputs() {
         "area",
     ];
     let shown = nodes[..nodes.len() - 1].join(", ");
-    let line = format!("region r0 runs as one: {shown}, 1 more; leaving it: area\n");
+    let line = format!("region r0 runs as one: {shown}, 1 more; stored: area\n");
     assert!(text.contains(&line), "{text}");
     assert!(text.contains("; in region r0\n"), "{text}");
     let json = json(&["explain", TRIANGLE, "--format", "json"]);
-    let expected = serde_json::json!([{ "name": "r0", "nodes": nodes, "leaves": ["area"] }]);
+    let expected = serde_json::json!([{ "name": "r0", "nodes": nodes, "stored": ["area"] }]);
     assert_eq!(json["regions"], expected);
     let root = json["nodes"].as_array().and_then(|nodes| nodes.last()).expect("nodes");
     assert_eq!(root["region"], serde_json::json!({ "name": "r0", "part": "whole" }));

@@ -184,6 +184,50 @@ fn the_name_of_a_picture_without_its_sign_is_told_how_to_be_written() {
 }
 
 #[test]
+fn pictures_of_elements_at_several_moments_have_both_numbers_in_their_names() {
+    let graph = file(
+        "growing.mill",
+        "input k: f32 = 1\n\
+         output v: image = image.from_field(convert.to_f32(context.tick()) * k * 0.01)\n",
+    );
+    let column = format!("k=@{}", file("growing.csv", "k\n1\n2\n3\n"));
+    let folder = new_file("growing");
+    std::fs::create_dir_all(&folder).expect("it can be made");
+    let args = |name: &str, more: &[&str]| {
+        let path = folder.join(name).display().to_string();
+        let args = ["run", &*graph, "--size", "1x1", "--in", &*column, "--save", &*path];
+        [&args[..], more].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let saved = |name: &str, more: &[&str]| {
+        let args = args(name, more);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        seen(&args)
+    };
+    let told = saved("q.####.png", &["--frame", "5..6"]);
+    assert!(told.contains("6 pictures do not fit in one file"), "{told}");
+    assert!(told.contains("such as out.{index}.####.png"), "{told}");
+    saved("q.{index}.##.png", &["--frame", "5..6", "--only", "0,2"]);
+    saved("one.{index}.png", &["--frame", "5"]);
+    saved("#.png", &["--frame", "5", "--only", "1"]);
+    let entries = folder.read_dir().expect("it is there").map(|entry| entry.expect("listed"));
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let all = ["1.png", "one.0.png", "one.1.png", "one.2.png", "q.0.05.png", "q.0.06.png"];
+    assert_eq!(names, [&all[..], &["q.2.05.png", "q.2.06.png"]].concat());
+    let has = |name: &str, value: &str| {
+        let path = folder.join(name).display().to_string();
+        let read = "input p: image\noutput x: f32 = image.sample(p, context.position()).x\n";
+        let told = seen(&["run", &file("grown.mill", read), "--in", &format!("p=@{path}")]);
+        assert!(told.contains(value), "{name}: {told}");
+    };
+    has("q.2.06.png", "0.18");
+    has("one.0.png", "0.05");
+    has("1.png", "0.10");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}
+
+#[test]
 fn elements_of_a_picture_that_is_the_same_for_all_are_refused() {
     let graph = file(
         "same_picture.mill",

@@ -67,7 +67,7 @@ fn region_json(explanation: &Explanation, position: usize, region: &Region) -> J
     json!({
         "name": Region::name(position),
         "nodes": labels(&region.nodes),
-        "leaves": labels(&region.leaves),
+        "stored": labels(&region.stored),
     })
 }
 

@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 pub struct Region {
     /// The positions of its nodes in `Explanation::nodes`, ascending.
     pub nodes: Vec<usize>,
-    /// The nodes that are read outside the region, so that their values become columns.
-    pub leaves: Vec<usize>,
+    /// The nodes whose results are stored, because they are read outside the region.
+    pub stored: Vec<usize>,
 }
 
 impl Region {
@@ -44,25 +44,25 @@ pub(super) fn regions(
     for (at, id) in listed.iter().enumerate() {
         let Some(mark) = last.region_of(*id) else { continue };
         let region = *known.entry(mark.region).or_insert_with(|| {
-            regions.push(Region { nodes: Vec::new(), leaves: Vec::new() });
+            regions.push(Region { nodes: Vec::new(), stored: Vec::new() });
             regions.len() - 1
         });
         regions[region].nodes.push(at);
     }
-    let mut leaves = vec![false; last.n_ids()];
+    let mut is_stored = vec![false; last.n_ids()];
     for output in &last.outputs {
-        leaves[output.source.node.index()] = true;
+        is_stored[output.source.node.index()] = true;
     }
     for id in last.ids() {
         let own = last.region_of(id).map(|mark| mark.region);
         for link in last.inputs_of(id) {
             let read = last.region_of(link.node).map(|mark| mark.region);
-            leaves[link.node.index()] |= read != own;
+            is_stored[link.node.index()] |= read != own;
         }
     }
-    let left = listed.iter().filter(|id| leaves[id.index()]);
+    let left = listed.iter().filter(|id| is_stored[id.index()]);
     for (id, mark) in left.filter_map(|id| Some((id, last.region_of(*id)?))) {
-        regions[known[&mark.region]].leaves.push(positions[*id]);
+        regions[known[&mark.region]].stored.push(positions[*id]);
     }
     (regions, known)
 }

@@ -85,7 +85,7 @@ fn every_fate_of_a_node_is_told() {
                 is replaced by sum
 
             output y: f32 = chosen
-            region r0 runs as one: p as f32, p, sum; leaving it: sum
+            region r0 runs as one: p as f32, p, sum; stored: sum
             8 nodes: 3 in the plan, 1 constant, 1 merged, 2 simplified away, 1 dropped
         "#]],
     );
@@ -286,7 +286,7 @@ fn a_run_tells_what_became_of_each_node() {
 
         output y: f32 = chosen
         output z: list<f32> = output z as list<f32>
-        region r0 runs as one: root, sine, chosen; leaving it: root, chosen
+        region r0 runs as one: root, sine, chosen; stored: root, chosen
         4 nodes: 4 in the plan; 3 ran, 3 runs, 0.0 us in nodes
     "#]]
     .assert_eq(&text(&explanation));
@@ -439,7 +439,7 @@ fn what_runs_in_the_rounds_of_a_repeat_is_told_once() {
                         user-input, along index
                         runs once per element; again when `x` or `by` changes; in region r0
                     output x: f32 = sum
-                    region r0 runs as one: scaled, sum; leaving it: sum
+                    region r0 runs as one: scaled, sum; stored: sum
             two = repeat{group: "step", nodes: 3}(x: input x, by: 3.0, count: 4)
                 user-input, along index
                 runs once per element; again when `x` changes

@@ -40,8 +40,8 @@ fn write_outputs(out: &mut String, explanation: &Explanation) {
         if region.nodes.len() > 1 {
             let name = Region::name(i);
             let names = |nodes: &[usize]| some(explanation, nodes);
-            let (nodes, leaves) = (names(&region.nodes), names(&region.leaves));
-            line(out, format_args!("region {name} runs as one: {nodes}; leaving it: {leaves}"));
+            let (nodes, stored) = (names(&region.nodes), names(&region.stored));
+            line(out, format_args!("region {name} runs as one: {nodes}; stored: {stored}"));
         }
     }
 }

@@ -31,12 +31,15 @@ const BT709_IN_PROFILES: Matrix = [
 const BRADFORD: Matrix =
     [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
 
-/// A curve from an encoded value to linear light, both 0 to 1.
+/// A curve from an encoded value from 0 to 1 to linear light, in which white is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Curve {
     Srgb,
     Linear,
     Power(f64),
+    /// The perceptual quantizer of SMPTE ST 2084, up to 10,000 cd/m2. White has 203 cd/m2, as in
+    /// ITU-R BT.2408.
+    Perceptual,
     /// Values at equal distances, with linear interpolation between them.
     Sampled(Vec<u16>),
     /// g, a, b, c, d, e and f: (a x + b)^g + e from x = d on, c x + f below; ICC.1:2022, 10.18.
@@ -49,6 +52,11 @@ impl Curve {
             Self::Srgb => transfer::decoded(x),
             Self::Linear => x,
             Self::Power(exponent) => num::pow(x, *exponent),
+            Self::Perceptual => {
+                let root = num::pow(x, 1.0 / 78.843_75);
+                let ratio = (root - 0.835_937_5).max(0.0) / (18.851_562_5 - 18.6875 * root);
+                num::pow(ratio, 1.0 / 0.159_301_757_812_5) * (10_000.0 / 203.0)
+            }
             Self::Sampled(samples) => {
                 let last = samples.len() - 1;
                 let place = x * last as f64;
@@ -195,8 +203,8 @@ impl ColorSpace {
         })
     }
 
-    /// The space with these ITU-T H.273 code points for primaries and transfer; `None` if their
-    /// values are not fractions of a white.
+    /// The space with these ITU-T H.273 code points for primaries and transfer; `None` for
+    /// others, such as those whose white depends on the screen.
     pub(super) fn of_code_points(primaries: u8, transfer: u8) -> Option<Self> {
         let white = BT709[3];
         let (name, primaries) = match primaries {
@@ -219,6 +227,7 @@ impl ColorSpace {
             5 => (" with gamma 2.8", Curve::Power(2.8)),
             8 => (", linear", Curve::Linear),
             13 => ("", Curve::Srgb),
+            16 => (" PQ", Curve::Perceptual),
             _ => return None,
         };
         let space = Self::of_primaries(&format!("{name}{suffix}"), curve, primaries)?;

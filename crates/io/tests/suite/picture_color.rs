@@ -105,8 +105,8 @@ fn color_statements_of_a_png_are_honored() {
 #[test]
 fn code_points_take_precedence_and_unknown_ones_are_reported() {
     // The crate cannot write this chunk.
-    let with = |primaries, transfer| {
-        let mut file = png_file([1, 1], ColorType::Rgb, &ORANGE, BitDepth::Eight, |_| {});
+    let of = |codes: [u16; 3], primaries, transfer| {
+        let mut file = png_file([1, 1], ColorType::Rgb, &codes, BitDepth::Eight, |_| {});
         let mut chunk = b"cICP".to_vec();
         chunk.extend([primaries, transfer, 0, 1]);
         let sum = crc32(&chunk);
@@ -117,13 +117,18 @@ fn code_points_take_precedence_and_unknown_ones_are_reported() {
         file.splice(33..33, whole);
         read(&file, PictureFormat::Png).expect("reads")
     };
+    let with = |primaries, transfer| of(ORANGE, primaries, transfer);
     near(&with(12, 13), orange_of_p3());
     assert_eq!(with(1, 13).color_space, "sRGB");
     near(&with(1, 8), ORANGE.map(|code| f32::from(code) / 255.0));
-    let unknown = with(9, 16);
+    // By the formulas of SMPTE ST 2084; 58 % is about white.
+    near(&of([128; 3], 9, 16), [0.46342; 3]);
+    near(&of([148; 3], 9, 16), [0.99716; 3]);
+    assert_eq!(of([148; 3], 9, 16).color_space, "BT.2020 PQ");
+    let unknown = with(9, 18);
     assert_eq!(
         unknown.notes,
-        ["the color space with the code points 9 and 16 is unknown; colors were read as sRGB"]
+        ["the color space with the code points 9 and 18 is unknown; colors were read as sRGB"]
     );
 }
 

@@ -185,7 +185,14 @@ impl Printer<'_, '_> {
             CallWord::None if !call.name.contains('/') => self.type_name(&call.name),
             CallWord::None => {
                 let first = call.name.split('/').next().unwrap_or_default();
-                if self.aliases.contains(first) {
+                if let Some(("true" | "false" | "null", rest)) = call.name.split_once('/')
+                    && self.aliases.contains(first)
+                {
+                    // Otherwise it would be a value.
+                    name::write_quoted(first, &mut self.out);
+                    self.out.push('/');
+                    self.path(rest);
+                } else if self.aliases.contains(first) {
                     self.path(&call.name);
                 } else {
                     name::write_quoted(&call.name, &mut self.out);

@@ -1,7 +1,8 @@
 //! Finds the groups that are written as the blocks of their zones.
 //!
 //! A group is one if only a zone uses it and gives all its inputs in order, and the group is at the
-//! position among the document's groups where reading would put it.
+//! position among the document's groups where reading would put it. For a zone of the document
+//! itself, the groups before it may be written above its statement.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,7 +19,12 @@ use crate::tree::MAX_BLOCKS;
 
 /// The groups that are written as blocks.
 #[derive(Default)]
-pub(super) struct Blocks<'d>(HashSet<&'d str>);
+pub(super) struct Blocks<'d> {
+    groups: HashSet<&'d str>,
+    /// The blocks above whose statements other groups are written, with the number of groups that
+    /// are written before the block.
+    n_above: HashMap<&'d str, usize>,
+}
 
 impl<'d> Blocks<'d> {
     pub(super) fn of(document: &'d Document, placed: &Placed<'d>) -> Self {
@@ -26,8 +32,8 @@ impl<'d> Blocks<'d> {
             let position = document.groups.get_index_of(name).expect("the group exists") as u32;
             (&**name, OwnGroup { at, position, def })
         };
-        let groups: HashMap<&str, OwnGroup<'d>> =
-            own_groups(document).enumerate().map(own).collect();
+        let all: Vec<(&str, OwnGroup<'d>)> = own_groups(document).enumerate().map(own).collect();
+        let groups: HashMap<&str, OwnGroup<'d>> = all.iter().copied().collect();
         if groups.is_empty() {
             return Self::default();
         }
@@ -36,35 +42,41 @@ impl<'d> Blocks<'d> {
             std::iter::once(&document.nodes).chain(of_groups)
         };
         let mut n_uses: HashMap<&str, u32> = HashMap::new();
-        let mut has_zone = false;
+        let mut of_zones = HashSet::new();
         for node in bodies().flat_map(Named::values) {
             if let NodeKind::Group(name) | NodeKind::Zone(_, name) = &node.kind {
                 *n_uses.entry(name).or_default() += 1;
-                has_zone |= matches!(node.kind, NodeKind::Zone(..));
+                if matches!(node.kind, NodeKind::Zone(..)) {
+                    of_zones.insert(&**name);
+                }
             }
         }
+        let has_zone = !of_zones.is_empty();
         let mut plan = Plan {
+            all,
             groups,
             n_uses,
+            of_zones,
             placed,
             n_written: 0,
             around: Vec::new(),
             blocks: Self::default(),
         };
         if has_zone {
-            plan.body(&document.inputs, &document.nodes);
-            for (at, (_, group)) in own_groups(document).enumerate() {
-                if at == plan.n_written {
-                    plan.n_written += 1;
-                    plan.body(&group.inputs, &group.nodes);
-                }
-            }
+            plan.body(&document.inputs, &document.nodes, true);
+            plan.write_until(plan.all.len());
         }
         plan.blocks
     }
 
     pub(super) fn contains(&self, group: &str) -> bool {
-        self.0.contains(group)
+        self.groups.contains(group)
+    }
+
+    /// The number of groups that are written before a block, if some are written above its
+    /// statement for it.
+    pub(super) fn n_above(&self, block: &str) -> Option<usize> {
+        self.n_above.get(block).copied()
     }
 
     /// The group of a node that is written as its block.
@@ -87,8 +99,11 @@ struct OwnGroup<'d> {
 }
 
 struct Plan<'d, 'p> {
+    all: Vec<(&'d str, OwnGroup<'d>)>,
     groups: HashMap<&'d str, OwnGroup<'d>>,
     n_uses: HashMap<&'d str, u32>,
+    /// The groups that zones use.
+    of_zones: HashSet<&'d str>,
     placed: &'p Placed<'d>,
     /// The number of groups that were written before.
     n_written: usize,
@@ -98,8 +113,26 @@ struct Plan<'d, 'p> {
 }
 
 impl<'d> Plan<'d, '_> {
-    /// Finds the blocks in a body; each holds others.
-    fn body(&mut self, inputs: &'d Named<InputDef>, nodes: &'d Named<Node>) {
+    /// Writes groups that are no blocks, until this many groups are written.
+    fn write_until(&mut self, n: usize) {
+        let around = std::mem::take(&mut self.around);
+        while self.n_written < n {
+            let (_, group) = self.all[self.n_written];
+            self.n_written += 1;
+            self.body(&group.def.inputs, &group.def.nodes, false);
+        }
+        self.around = around;
+    }
+
+    /// Whether the groups before one can be written above its block: none could be a block itself.
+    fn fits_above(&self, group: OwnGroup<'d>) -> bool {
+        let before = self.all.get(self.n_written..group.at);
+        let may_be_block = |name: &str| self.of_zones.contains(name) && self.n_uses[name] == 1;
+        before.is_some_and(|before| !before.iter().any(|(name, _)| may_be_block(name)))
+    }
+
+    /// Finds the blocks in a body, that of the document or of a group; each holds others.
+    fn body(&mut self, inputs: &'d Named<InputDef>, nodes: &'d Named<Node>, is_document: bool) {
         if self.around.len() == MAX_BLOCKS {
             return;
         }
@@ -107,7 +140,8 @@ impl<'d> Plan<'d, '_> {
         for node in nodes.values() {
             let NodeKind::Zone(zone, name) = &node.kind else { continue };
             let Some(group) = self.groups.get(&**name).copied() else { continue };
-            let fits = group.at == self.n_written
+            let is_next = group.at == self.n_written;
+            let fits = (is_next || is_document && self.fits_above(group))
                 && self.n_uses.get(&**name) == Some(&1)
                 && node.version == 1
                 && !name.is_empty()
@@ -115,9 +149,13 @@ impl<'d> Plan<'d, '_> {
                 && !self.placed.has(Part::Group(group.position))
                 && !self.links_around(group.def);
             if fits {
+                if !is_next {
+                    self.write_until(group.at);
+                    self.blocks.n_above.insert(name, group.at);
+                }
                 self.n_written += 1;
-                self.blocks.0.insert(name);
-                self.body(&group.def.inputs, &group.def.nodes);
+                self.blocks.groups.insert(name);
+                self.body(&group.def.inputs, &group.def.nodes, false);
             }
         }
         self.around.pop();

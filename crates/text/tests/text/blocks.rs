@@ -296,3 +296,57 @@ fn problems_of_blocks_have_their_place() {
          p = repeat(x: f32 = 1, count: 3) -> x: f32 {\n  x = 3 * x\n",
     ));
 }
+
+#[test]
+fn groups_above_a_block_stay_there() {
+    stays(
+        "\
+input n: i32 = 3
+
+group soft(x: f32) -> value: f32 {
+  value = half(x) + 1
+}
+
+# halves
+group half(x: f32) -> value: f32 {
+  r = repeat(x: f32 = x, count: 2) -> x: f32 = y {
+    y = x / 2
+  }
+  value = r.x * 2
+}
+
+# rounds
+w = repeat(x: f32 = 1, count: n) -> x: f32 = y {
+  y = soft(x)
+}
+
+group last(x: f32) -> value: f32 {
+  value = half(x)
+}
+
+v = for_each(x: f32 of [1, 2]) -> x: f32 = y {
+  y = last(x)
+}
+
+output o: f32 = soft(w.x)
+output p: list<f32> = v.x
+",
+    );
+}
+
+#[test]
+fn a_group_that_may_be_a_block_itself_is_not_written_above_another() {
+    // The groups are in the order b, a, and the zones in the order a, b.
+    let text = "\
+u = repeat a(1, count: 2)
+
+v = repeat(x: f32 = 1, count: 2) -> x: f32 = y {
+  y = x + 1
+}
+
+group a(x: f32) -> x: f32 = y {
+  y = x * 2
+}
+";
+    stays(text);
+}

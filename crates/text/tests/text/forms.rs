@@ -477,6 +477,15 @@ fn a_document_may_be_used_above_the_line_that_names_it() {
 }
 
 #[test]
+fn used_documents_may_be_called_like_values() {
+    for name in ["true", "false", "null", "input", "pi"] {
+        let text = format!("use `{name}` = \"lib.mill\"\n\nn = `{name}`/f()\n");
+        let written = converted(&document(&text));
+        assert_eq!(document(&written), document(&text), "{written}");
+    }
+}
+
+#[test]
 fn lists_of_values_are_literals_however_they_are_written() {
     let with = |list: &str| {
         document(&format!(
