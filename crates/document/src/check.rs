@@ -44,7 +44,7 @@ use millstream_base::{Limits, Span};
 use millstream_node::Registry;
 
 pub use error::CheckError;
-pub use single::{NodeChecker, Outer, SingleNode, SingleSource, zone_output};
+pub use single::{NodeChecker, SingleNode, SingleSource, zone_output};
 
 use crate::at::{At, Part};
 use crate::checked::Checked;

@@ -11,7 +11,7 @@ mod widths;
 
 pub use node::{NodeUpgrade, upgrade_nodes};
 pub(crate) use raw::Origins;
-pub(crate) use widths::{Conversion, Converted, insert_conversions};
+pub(crate) use widths::{Conversion, insert_conversions};
 
 use raw::Raw;
 

@@ -149,13 +149,6 @@ fn lanes_value(form: &Form, value: &Value, to: Type) -> Option<Value> {
     Value::from_lanes(to, &results)
 }
 
-/// The value for a link to a socket of type `to` from a formula that is this number and nothing
-/// else, if the socket holds `f64`.
-pub fn number_as(number: f64, to: Type) -> Option<Value> {
-    let is_wide = to == Type::F64 || to.element() == Some(Type::F64);
-    is_wide.then(|| convert_value(&Value::F64(number), to)).flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

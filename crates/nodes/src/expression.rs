@@ -417,8 +417,7 @@ fn details() -> String {
          with a point or exponent, or passed to a function that needs floats. The operands of a \
          comparison may have another type than the result. Vectors hold `f32`: a wider number that \
          becomes a part or a factor of one is narrowed, which `check` notes unless the formula \
-         says `f32(a)`. A number or constant that is the whole formula, such as `pi`, is an `f32` \
-         too, but a socket of `f64` reads it unrounded.\n\n\
+         says `f32(a)`.\n\n\
          Vectors are combined component by component, and a number is repeated: `2 * v + w`, \
          `max(v, 0)`, `c ? v : w`. `==` holds if all components are equal. `v.x` is a component; \
          `v.zyx` and `v.xy` are vectors of components, with the letters x, y, z, w or r, g, b, a. \

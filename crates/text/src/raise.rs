@@ -228,7 +228,9 @@ impl<'d> Raiser<'d, '_> {
             return;
         };
         let above = self.blocks.n_above(block);
-        above.into_iter().for_each(|n| self.groups_until(n));
+        if let Some(n) = above {
+            self.groups_until(n);
+        }
         let after_blank = after_blank || above.is_some();
         let def = &document.groups[block];
         let call = self.tree.call(value).cloned().expect("zones are calls");

@@ -107,7 +107,6 @@ impl<'d, 'c> Checker<'d, 'c> {
             problems: &mut *self.problems,
             nodes: vec![Typed::Unknown; def.nodes.len()],
             partly: HashMap::new(),
-            outside: Vec::new(),
             literals: Literals::default(),
             sources: vec![Source::Wrong; links.slots.len()],
             muted_groups: HashMap::new(),
@@ -241,8 +240,12 @@ fn checked_outputs(
 ) -> Vec<BodyOutput> {
     let mut outputs = Vec::with_capacity(given.len());
     for (i, ((name, output), given)) in def.outputs.iter().zip(given).enumerate() {
+        let source = match *given {
+            Given::Input(input) => Source::Input(input),
+            Given::Node { node, output } => Source::Node { node, output },
+            Given::Literal(_) | Given::Default | Given::Broken => Source::Wrong,
+        };
         let to = face.outputs[i];
-        let source = to.and_then(|to| typing.read_as(*given, to));
         if let (Some(from), Some(to)) = (typing.given_type(*given), to) {
             let at = def.at().part(Part::Output(name));
             let registry = typing.shapes.registry();
@@ -266,7 +269,7 @@ fn checked_outputs(
         outputs.push(BodyOutput {
             name: Arc::clone(name),
             ty: to.unwrap_or(Type::BOOL),
-            source: source.unwrap_or(Source::Wrong),
+            source: if to.is_some() { source } else { Source::Wrong },
             unit: output.unit.clone(),
             about: output.about.clone(),
             span: output.spot.span(),

@@ -14,7 +14,7 @@ use super::shapes::Shape;
 use super::spots::source_at;
 use super::types::Typing;
 use crate::at::Part;
-use crate::upgrade::{Conversion, Converted};
+use crate::upgrade::Conversion;
 
 impl Typing<'_, '_> {
     /// Reports a link whose type does not convert to that of its socket, or is narrowed by it.
@@ -108,11 +108,9 @@ impl Typing<'_, '_> {
                 self.conversions.push(Conversion {
                     group: self.at.group.into(),
                     node: self.named_node(node).0.into(),
-                    of: Converted::Source {
-                        socket: (*socket.name).into(),
-                        source: k,
-                        to: input.ty,
-                    },
+                    socket: (*socket.name).into(),
+                    source: k,
+                    to: input.ty,
                 });
             }
             let of = || format!("input `{}` of `{}`", socket.name, shape.def.name);

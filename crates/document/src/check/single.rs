@@ -49,17 +49,6 @@ pub enum SingleSource<P> {
     Wrong,
 }
 
-/// A value outside that a node reads.
-#[derive(Clone, Debug)]
-pub struct Outer<P> {
-    /// Its type.
-    pub ty: Type,
-    /// The caller's source for it.
-    pub source: P,
-    /// The number before it is rounded, if it is a whole formula.
-    pub number: Option<f64>,
-}
-
 /// Checks nodes one at a time.
 #[derive(Default)]
 pub struct NodeChecker {
@@ -68,7 +57,8 @@ pub struct NodeChecker {
 }
 
 impl NodeChecker {
-    /// Checks a node of a document. `find` returns each value that the node reads. A missing one makes the node wrong, unless the
+    /// Checks a node of a document. `find` returns the type of each value that the node reads,
+    /// together with the caller's source for it. A missing type makes the node wrong, unless the
     /// value is used only in later ticks or the node stands for its group.
     ///
     /// Returns `None` if something is wrong with the node; checking the document tells why. The
@@ -78,7 +68,7 @@ impl NodeChecker {
         registry: &Registry,
         document: &'n Document,
         (node, widths): (&'n Node, Widths),
-        find: impl Fn(Reference<'n>) -> Option<Outer<P>>,
+        find: impl Fn(Reference<'n>) -> Option<(Type, P)>,
     ) -> Option<SingleNode<P>> {
         if node.spot.is_wrong() || node.inputs.iter().any(|(_, input)| input.spot.is_wrong()) {
             return None;
@@ -119,7 +109,7 @@ fn single<'n, P: Clone>(
     instances: &mut Instances,
     document: &'n Document,
     (node, widths): (&'n Node, Widths),
-    find: impl Fn(Reference<'n>) -> Option<Outer<P>>,
+    find: impl Fn(Reference<'n>) -> Option<(Type, P)>,
 ) -> Option<SingleNode<P>> {
     let mut problems = Problems::silent();
     let mut group = None;
@@ -159,12 +149,11 @@ fn single<'n, P: Clone>(
     let Linker { names: Outside { links: linked, inputs, .. }, slots, delayed, .. } = linker;
     let first_slot = vec![0, slots.len() as u32];
     let links = Links { slots, first_slot, delayed };
-    let mut number = |found: &Option<Outer<P>>| found.as_ref().map(|it| instances.number(it.ty));
+    let mut number =
+        |found: &Option<(Type, P)>| found.as_ref().map(|(ty, _)| instances.number(*ty));
     let input_types = inputs.iter().map(&mut number).collect();
     let nodes = linked.iter().map(|found| Typed::Outside(number(found)));
     let nodes = [Typed::Unknown].into_iter().chain(nodes).collect();
-    let exact = linked.iter().map(|found| found.as_ref()?.number);
-    let outside = [None].into_iter().chain(exact).collect();
     let mut typing = Typing {
         at: At::ROOT,
         defs: NodeDefs::One(node),
@@ -177,7 +166,6 @@ fn single<'n, P: Clone>(
         instances,
         problems: &mut problems,
         partly: HashMap::new(),
-        outside,
         literals: Literals::default(),
         sources: vec![Source::Wrong; links.slots.len()],
         muted_groups: HashMap::new(),
@@ -194,28 +182,16 @@ fn single<'n, P: Clone>(
     if let CheckedKind::Wrong = kind {
         return None;
     }
-    let sources = single_sources(&sources, &literals, (&linked[..], &inputs[..]));
+    let sources = sources.into_iter().map(|source| match source {
+        Source::Literal(i) => SingleSource::Literal(literals[i as usize].clone()),
+        Source::Node { node, .. } => SingleSource::Read(linked[node as usize - 1].clone()),
+        Source::Input(input) => SingleSource::Read(inputs[input as usize].clone()),
+        Source::Wrong => SingleSource::Wrong,
+    });
+    let sources: Vec<SingleSource<P>> = sources.collect();
     let may_lack = matches!(kind, CheckedKind::Group(_));
     let lacks = sources.iter().any(|source| matches!(source, SingleSource::Wrong));
     (may_lack || !lacks).then_some(SingleNode { kind, sources })
-}
-
-/// The sources of a node in terms of those outside.
-fn single_sources<P: Clone>(
-    sources: &[Source],
-    literals: &[Value],
-    (linked, inputs): (&[Option<Outer<P>>], &[Option<Outer<P>>]),
-) -> Vec<SingleSource<P>> {
-    let read = |found: &Option<Outer<P>>| {
-        SingleSource::Read(found.as_ref().map(|it| (it.ty, it.source.clone())))
-    };
-    let single = |source: &Source| match *source {
-        Source::Literal(i) => SingleSource::Literal(literals[i as usize].clone()),
-        Source::Node { node, .. } => read(&linked[node as usize - 1]),
-        Source::Input(input) => read(&inputs[input as usize]),
-        Source::Wrong => SingleSource::Wrong,
-    };
-    sources.iter().map(single).collect()
 }
 
 /// The only input of a group that is wrong, if the node stands for the group.
@@ -233,12 +209,12 @@ fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) ->
 /// The sources outside that a node reads, as far as they are known. Each link refers to another
 /// node placed after it.
 struct Outside<F, P> {
-    links: Vec<Option<Outer<P>>>,
-    inputs: Vec<Option<Outer<P>>>,
+    links: Vec<Option<(Type, P)>>,
+    inputs: Vec<Option<(Type, P)>>,
     find: F,
 }
 
-impl<'n, P, F: Fn(Reference<'n>) -> Option<Outer<P>>> Names<'n> for Outside<F, P> {
+impl<'n, P, F: Fn(Reference<'n>) -> Option<(Type, P)>> Names<'n> for Outside<F, P> {
     fn input(&mut self, name: &'n Arc<str>, _: Spot, _: At<'_>, _: &mut Problems) -> Given<'n> {
         self.inputs.push((self.find)(Reference::Input(name)));
         Given::Input(self.inputs.len() as u32 - 1)
@@ -266,11 +242,6 @@ mod tests {
     use crate::model::InputValue;
     use crate::test_registry::registry;
 
-    #[expect(clippy::unnecessary_wraps, reason = "look-ups return options")]
-    fn outer(ty: Type) -> Option<Outer<()>> {
-        Some(Outer { ty, source: (), number: None })
-    }
-
     fn node(ty: &str, a: InputValue, b: InputValue) -> Node {
         let mut node = Node::new(NodeKind::Type(ty.into()));
         node.inputs.insert("a", a.into());
@@ -289,7 +260,8 @@ mod tests {
     /// The literal of the second slot, printed so that different bits differ.
     fn second(checker: &mut NodeChecker, node: &Node, ty: Type) -> Option<String> {
         let document = Document::default();
-        let checked = checker.check(&registry(), &document, (node, Widths::Kept), |_| outer(ty))?;
+        let checked =
+            checker.check(&registry(), &document, (node, Widths::Kept), |_| Some((ty, ())))?;
         match &checked.sources[1] {
             SingleSource::Literal(value) => Some(format!("{value:?}")),
             SingleSource::Read(_) | SingleSource::Wrong => panic!("it is a literal"),
@@ -301,7 +273,8 @@ mod tests {
         let (registry, document) = (registry(), Document::default());
         let mut checker = NodeChecker::default();
         let mut instance = |node: &Node, ty: Type| {
-            let checked = checker.check(&registry, &document, (node, Widths::Kept), |_| outer(ty));
+            let checked =
+                checker.check(&registry, &document, (node, Widths::Kept), |_| Some((ty, ())));
             match checked.expect("it is right").kind {
                 CheckedKind::Call(instance) => instance,
                 kind => panic!("it is a call, not {kind:?}"),
@@ -315,7 +288,7 @@ mod tests {
         let mut muted = node("math.add", link("x"), link("y"));
         muted.muted = true;
         let muted =
-            checker.check(&registry, &document, (&muted, Widths::Kept), |_| outer(Type::F32));
+            checker.check(&registry, &document, (&muted, Widths::Kept), |_| Some((Type::F32, ())));
         assert!(matches!(muted.expect("it is right").kind, CheckedKind::Muted(_)));
     }
 
@@ -344,7 +317,7 @@ mod tests {
         for _ in 0..2 {
             assert!(
                 checker
-                    .check(&registry, &document, (&add, Widths::Kept), |_| outer(Type::F32))
+                    .check(&registry, &document, (&add, Widths::Kept), |_| Some((Type::F32, ())))
                     .is_none()
             );
         }
@@ -354,7 +327,7 @@ mod tests {
         );
         assert!(
             checker
-                .check(&registry, &document, (&add, Widths::Kept), |_| outer(Type::F32))
+                .check(&registry, &document, (&add, Widths::Kept), |_| Some((Type::F32, ())))
                 .is_some()
         );
     }

@@ -22,7 +22,6 @@ use super::mismatch::mismatch;
 use super::settle::Settling;
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
 use super::spots::source_at;
-use super::values::{makes_wide, source_of};
 use crate::at::{At, Part};
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
 use crate::model::{InputValue, Named, Node};
@@ -97,8 +96,6 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) nodes: Vec<Typed>,
     /// The outputs of partly typed nodes.
     pub(super) partly: HashMap<u32, Vec<Option<Type>>>,
-    /// The numbers that values outside are before they are rounded, by node, if they are known.
-    pub(super) outside: Vec<Option<f64>>,
     pub(super) literals: Literals,
     pub(super) sources: Vec<Source>,
     pub(super) muted_groups: HashMap<u32, Arc<Muted>>,
@@ -237,13 +234,8 @@ impl<'d> Typing<'d, '_> {
         }
         for (slot, at) in slots.enumerate() {
             let source = match self.links.slots[at] {
-                given @ Given::Input(_) => source_of(given),
-                Given::Node { .. } if self.links.is_delayed(at) => source_of(self.links.slots[at]),
-                Given::Node { .. } => {
-                    let ty = self.instances.entry(entry).instance.inputs[slot].ty;
-                    let to = if makes_wide(shape) { Type::F64 } else { ty };
-                    self.read_as(self.links.slots[at], to)
-                }
+                Given::Input(input) => Some(Source::Input(input)),
+                Given::Node { node, output } => Some(Source::Node { node, output }),
                 Given::Literal(json) => self.literal_in_slot(node, (entry, slot), shape, json),
                 Given::Default => {
                     let entry = self.instances.entry(entry);
@@ -284,9 +276,6 @@ impl<'d> Typing<'d, '_> {
                 Given::Broken => return false,
                 // The type of a delayed source is not known yet, and decides nothing.
                 Given::Node { .. } if self.links.is_delayed(at) => 0,
-                Given::Node { .. } if self.is_made_wide(shape, given) => {
-                    self.instances.number(Type::F64)
-                }
                 Given::Input(_) | Given::Node { .. } => match self.given_number(given) {
                     Some(number) => number,
                     None => match self.given_type(given) {
@@ -337,9 +326,7 @@ impl<'d> Typing<'d, '_> {
             if matches!(given, Given::Node { .. }) && self.links.is_delayed(slot) {
                 continue;
             }
-            let is_made_wide = self.is_made_wide(shape, given);
-            let known = if is_made_wide { Some(Type::F64) } else { self.given_type(given) };
-            match (given, known.or_else(|| self.stand_in(shape, given))) {
+            match (given, self.given_type(given).or_else(|| self.stand_in(shape, given))) {
                 (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
                 (_, Some(ty)) => {
                     facts.push((socket, InputFact::Linked(ty)));
@@ -526,7 +513,8 @@ impl<'d> Typing<'d, '_> {
         let source = match given {
             Given::Literal(json) => self.literal(node, ty, json, || name),
             Given::Default => default().map(|value| Source::Literal(self.literals.intern(value))),
-            Given::Input(_) | Given::Node { .. } => self.read_as(given, ty),
+            Given::Input(input) => Some(Source::Input(input)),
+            Given::Node { node, output } => Some(Source::Node { node, output }),
             Given::Broken => None,
         };
         if let Some(from) = self.given_type(given) {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{FormulaTerm, SocketType};
+use millstream_node::SocketType;
 
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
@@ -31,9 +31,9 @@ struct Making {
     /// What stands for nodes: equal ones become one input, so that selectors which are equal outside
     /// are equal in the group.
     firsts: Firsts,
-    /// Nodes outside with their copies in the group: those that negate truth values, which stay known
-    /// as negations, so that switches in the group break the same cycles, and exact numbers.
-    copies: Vec<(Name, (Name, Node))>,
+    /// Nodes outside that negate truth values, with their copies in the group. They stay known as
+    /// negations, so that switches in the group break the same cycles.
+    negations: Vec<(Name, (Name, Node))>,
     def: GroupDef,
     /// The input of the group for each outside source.
     inputs: HashMap<InputKey, Name>,
@@ -77,13 +77,12 @@ impl Editor {
                 members.push(name);
             }
         }
-        self.leave_numbers(body, &mut selected, (&mut members, &mut ids));
         let mut making = Making {
             body,
             user: Arc::clone(user),
             firsts: self.equal_sources(body, &selected),
             selected,
-            copies: Vec::new(),
+            negations: Vec::new(),
             def: GroupDef::default(),
             inputs: HashMap::new(),
             arguments: Vec::new(),
@@ -94,7 +93,7 @@ impl Editor {
             self.take_in(name, &mut making)?;
         }
         // The ids are those of the members, which come first.
-        for (_, (name, node)) in std::mem::take(&mut making.copies) {
+        for (_, (name, node)) in std::mem::take(&mut making.negations) {
             making.def.nodes.insert(name, node);
         }
         for name in &members {
@@ -115,51 +114,6 @@ impl Editor {
             self.set_input(body, user, socket, Some(source), None, done)?;
         }
         Ok(())
-    }
-
-    /// Leaves exact numbers that others read outside, unless all nodes are such. The group has copies
-    /// of them, since no border may round them.
-    fn leave_numbers(
-        &self,
-        body: BodyKey,
-        selected: &mut HashSet<Name>,
-        (members, ids): (&mut Vec<&Name>, &mut Vec<u64>),
-    ) {
-        let is_read_outside = |name: &Name| {
-            self.index(body).users_of(name).iter().any(|user| match user {
-                User::Node(slot) => {
-                    self.nodes(body).at(*slot).is_some_and(|(user, _)| !selected.contains(user))
-                }
-                User::Output(_) => true,
-            })
-        };
-        let stays = |name: &Name| self.is_exact_number(body, name) && is_read_outside(name);
-        let stay: Vec<bool> = members.iter().map(|name| stays(name)).collect();
-        if stay.iter().all(|stays| *stays) {
-            return;
-        }
-        let mut of_ids = stay.iter();
-        ids.retain(|_| of_ids.next() == Some(&false));
-        let mut of_members = stay.iter();
-        members.retain(|name| {
-            let moves = of_members.next() == Some(&false);
-            moves || !selected.remove(*name)
-        });
-    }
-
-    /// Whether a node is a number that no `f32` holds, which a link to an `f64` does not round.
-    fn is_exact_number(&self, body: BodyKey, name: &str) -> bool {
-        let number = || {
-            let node = self.nodes(body).get(name).filter(|node| !node.muted)?;
-            let NodeKind::Type(ty) = &node.kind else { return None };
-            let formula = self.registry.get(ty)?.formula.as_ref()?;
-            let text = node.set.get(formula.name)?.json.as_str()?;
-            match (formula.read)(text)?.terms[..] {
-                [FormulaTerm::Number(number, _)] => Some(number),
-                _ => None,
-            }
-        };
-        number().is_some_and(|number| f64::from(number as f32) != number && number.is_finite())
     }
 
     /// Moves a node into the group; its outside sources become inputs.
@@ -192,30 +146,28 @@ impl Editor {
         Ok(node)
     }
 
-    /// The copy in the group of a node outside that negates a truth value or is an exact number;
-    /// `None` for other nodes.
-    fn copy_inside(&self, link: &Link, making: &mut Making) -> Result<Option<Link>, Refusal> {
-        let is_number = self.is_exact_number(making.body, &link.node);
-        if making.selected.contains(&link.node) || !(is_number || making.firsts.negates(link)) {
+    /// The copy in the group of a node outside that negates a truth value; `None` for other nodes.
+    fn negation_inside(&self, link: &Link, making: &mut Making) -> Result<Option<Link>, Refusal> {
+        if making.selected.contains(&link.node) || !making.firsts.negates(link) {
             return Ok(None);
         }
         // Others might bring more inputs.
         let node = &self.nodes(making.body)[&*link.node];
-        if !is_number && node.inputs.iter().count() != 1 {
+        if node.inputs.iter().count() != 1 {
             return Ok(None);
         }
         let output = Arc::clone(&link.output);
-        let known = making.copies.iter().find(|(name, _)| *name == link.node);
+        let known = making.negations.iter().find(|(name, _)| *name == link.node);
         if let Some((_, (node, _))) = known {
             return Ok(Some(Link { node: Arc::clone(node), output }));
         }
         let is_taken = |name: &str| {
             making.selected.contains(name)
-                || making.copies.iter().any(|(_, (known, _))| **known == *name)
+                || making.negations.iter().any(|(_, (known, _))| **known == *name)
         };
         let name: Name = free_name(&link.node, is_taken).into();
         let node = self.node_inside(&link.node, making)?;
-        making.copies.push((Arc::clone(&link.node), (Arc::clone(&name), node)));
+        making.negations.push((Arc::clone(&link.node), (Arc::clone(&name), node)));
         Ok(Some(Link { node: name, output }))
     }
 
@@ -227,7 +179,7 @@ impl Editor {
         making: &mut Making,
     ) -> Result<InputValue, Refusal> {
         if let InputValue::Link(link) = &source.value
-            && let Some(inside) = self.copy_inside(link, making)?
+            && let Some(inside) = self.negation_inside(link, making)?
         {
             return Ok(InputValue::Link(inside));
         }

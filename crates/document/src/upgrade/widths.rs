@@ -15,22 +15,16 @@ use crate::model::{
 };
 use crate::references::{Reference, references};
 
-/// A value that a document of format 1 converts, but format 2 does not unless told to.
+/// A source that a document of format 1 converts, but format 2 does not unless told to.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversion {
     /// The group of the node; empty outside groups.
     pub(crate) group: Arc<str>,
     pub(crate) node: Arc<str>,
-    pub(crate) of: Converted,
-}
-
-/// What is converted.
-#[derive(Clone, Debug)]
-pub(crate) enum Converted {
-    /// A source of the node, by its position in the socket.
-    Source { socket: Arc<str>, source: usize, to: Type },
-    /// The number that is the whole formula in this setting, which becomes an `f32`.
-    Number { setting: &'static str },
+    pub(crate) socket: Arc<str>,
+    /// The position of the source in the socket.
+    pub(crate) source: usize,
+    pub(crate) to: Type,
 }
 
 /// Makes conversions, sorted by group, explicit, and raises the format.
@@ -67,19 +61,9 @@ fn insert_in(nodes: &mut Named<Node>, conversions: &[Conversion]) {
     let mut names = FreeNames::default();
     // The converting node for each source, which is written as a link or as the name of an input.
     let mut made: HashMap<(String, Type), Arc<str>> = HashMap::new();
-    let mut rounded: HashSet<&str> = HashSet::new();
     for conversion in conversions {
-        let (socket, source, to) = match &conversion.of {
-            Converted::Source { socket, source, to } => (socket, *source, *to),
-            Converted::Number { setting } => {
-                if rounded.insert(&*conversion.node) {
-                    round(nodes, &conversion.node, setting);
-                }
-                continue;
-            }
-        };
-        let place = (&*conversion.node, &**socket, source);
-        let from = source_of(nodes, place).clone();
+        let to = conversion.to;
+        let from = source_of(nodes, conversion).clone();
         let (key, stem) = match &from.value {
             InputValue::Link(link) => (link.to_string(), &link.node),
             InputValue::Input(name) => (name.to_string(), name),
@@ -96,28 +80,16 @@ fn insert_in(nodes: &mut Named<Node>, conversions: &[Conversion]) {
             name
         });
         let link = InputValue::Link(Link::new(Arc::clone(name), "value"));
-        source_of(nodes, place).value = link;
+        source_of(nodes, conversion).value = link;
     }
 }
 
-/// Writes `f32(...)` around a formula.
-fn round(nodes: &mut Named<Node>, node: &str, setting: &str) {
-    let setting = nodes.get_mut(node).and_then(|node| node.set.get_mut(setting));
-    let setting = setting.expect("the formula was checked");
-    if let serde_json::Value::String(text) = &setting.json {
-        let rounded = serde_json::Value::from(format!("f32({text})"));
-        *setting = Setting { spot: setting.spot, ..Setting::from(rounded) };
-    }
-}
-
-fn source_of<'n>(
-    nodes: &'n mut Named<Node>,
-    (node, socket, source): (&str, &str, usize),
-) -> &'n mut Input {
+fn source_of<'n>(nodes: &'n mut Named<Node>, conversion: &Conversion) -> &'n mut Input {
+    let Conversion { node, socket, source, .. } = conversion;
     let input = nodes.get_mut(node).and_then(|node| node.inputs.get_mut(socket));
     let input = input.expect("the source was checked");
     match input {
-        Input { value: InputValue::Several(sources), .. } => &mut sources[source],
+        Input { value: InputValue::Several(sources), .. } => &mut sources[*source],
         input => input,
     }
 }

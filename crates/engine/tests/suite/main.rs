@@ -4,7 +4,6 @@ mod callback_outputs;
 mod callbacks;
 mod closures;
 mod conditional;
-mod constants;
 mod expressions;
 mod fine_grain;
 mod formula_calls;

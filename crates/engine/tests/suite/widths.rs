@@ -299,3 +299,41 @@ fn numbers_that_are_concatenated_become_lists_of_the_widest_type() {
     let narrow = "input d: f64 = 0.1\noutput l: list<f32> = d\n";
     assert!(engine.load(narrow.as_bytes()).is_err(), "lists do not narrow");
 }
+
+#[test]
+fn numbers_are_written_beside_linked_lists() {
+    let text = "input li: list<i64> = [5, 9007199254740993]
+input lf: list<f64> = [0.5]
+input n: i64 = 3
+input words: list<string> = [\"a\"]
+output last: list<i64> = list.concat([li, 9007199254740993])
+output first: list<f64> = list.concat([0.1, lf])
+output mixed: list<f64> = list.concat([n, 1, lf, 2.5])
+output text: list<string> = list.concat([words, \"b\"])
+output single: list<i64> = list.concat([n, 4])
+output lists: list<i64> = list.concat([li, [4]])
+";
+    let expected = [
+        ("last", "[5, 9007199254740993, 9007199254740993]"),
+        ("first", "[0.1, 0.5]"),
+        ("mixed", "[3.0, 1.0, 0.5, 2.5]"),
+        ("text", "[\"a\", \"b\"]"),
+        ("single", "[3, 4]"),
+        ("lists", "[5, 9007199254740993, 4]"),
+    ];
+    let engine = Engine::new();
+    let program = engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let answer = program.run(&Request::new()).expect("it runs");
+    for (name, value) in expected {
+        let found = format!("{:?}", answer.output(name).expect("an output").value);
+        assert!(found.contains(value), "{name}: {found}");
+    }
+    let problems = |list: &str| {
+        let text =
+            format!("input li: list<i64> = [5]\noutput y: list<i64> = list.concat({list})\n");
+        engine.load(text.as_bytes()).expect_err("it does not fit").to_string()
+    };
+    assert!(problems("[li, 1.5]").contains("1.5 is not an i64"), "{}", problems("[li, 1.5]"));
+    assert!(problems("[\"x\", li]").contains("\"x\" is not an i64"), "{}", problems("[\"x\", li]"));
+    assert!(problems("several [1, 2]").contains("1 is not a list<f32>"));
+}

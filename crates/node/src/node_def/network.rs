@@ -21,8 +21,6 @@ pub struct Network {
     pub outputs: Vec<PartSource>,
     /// Whether an output is available as soon as the inputs that lead to it are.
     pub is_divided: bool,
-    /// The number that is the only output, before it is rounded to `f32`, if a text consists of it.
-    pub number: Option<f64>,
     /// The values that a text narrows without saying so, in order of the text.
     pub narrowed: Vec<NarrowedText>,
 }
@@ -150,7 +148,6 @@ impl Network {
         let mut flat = Self {
             constants: self.constants,
             is_divided: self.is_divided,
-            number: self.number,
             narrowed: self.narrowed,
             ..Self::default()
         };

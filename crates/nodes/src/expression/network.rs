@@ -41,12 +41,8 @@ pub(super) fn network(
     }
     let last = TermId(expression.terms.len() as u32 - 1);
     let ty = writer.types.of(last);
-    let number = match writer.value(last) {
-        Became::Number(number) if ty == Type::F32 => Some(number.value),
-        Became::Number(_) | Became::Truth(_) | Became::Source(..) | Became::Outputs(_) => None,
-    };
     let output = writer.read(last, ty);
-    let mut network = Network { number, ..writer.network };
+    let mut network = writer.network;
     network.outputs.push(output);
     network.narrowed.sort_by_key(|part| (part.start, part.end));
     network.narrowed.dedup();

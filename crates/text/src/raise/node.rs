@@ -20,7 +20,7 @@ use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::print::is_special;
 use crate::scope::Meaning;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Tree};
-use expression::formula_of;
+use expression::{Computed, formula_of};
 
 /// Maximal number of inputs that are searched one by one.
 const MAX_WALKED: usize = 16;
@@ -180,11 +180,11 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
 
     /// The expression of a node; `None` if it cannot be nested.
     fn node(&mut self, name: &'d str, node: &'d Node, is_nested: bool) -> Option<ExprId> {
-        let computed = formula_of(node).map(|text| self.computed(name, node, text, is_nested));
-        if let Some(expr) = computed.flatten() {
-            return expr;
+        match formula_of(node).map(|text| self.computed(name, node, text, is_nested)) {
+            Some(Computed::Expr(expr)) => Some(expr),
+            Some(Computed::Apart) => None,
+            Some(Computed::No) | None => Some(self.call(name, node)),
         }
-        Some(self.call(name, node))
     }
 
     /// Whether an expression is a call that makes a node.

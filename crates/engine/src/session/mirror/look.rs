@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_document::check::{Outer, SingleNode, SingleSource, zone_output};
+use millstream_document::check::{SingleNode, SingleSource, zone_output};
 use millstream_document::edit::{BodyKey, Reference, divided_output, reference_of, references};
 use millstream_document::{Editor, Node, OutputDef};
-use millstream_node::convert::{convertible, number_as};
-use millstream_node::signature::Widths;
+use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
 
@@ -29,10 +28,7 @@ impl Mirror {
         node: &'e Node,
     ) -> Option<SingleNode<Read<'e>>> {
         let mut checker = std::mem::take(&mut self.checker);
-        let find = |reference: Reference<'e>| {
-            let (ty, source) = self.find(editor, (body, Some(node)), reference)?;
-            Some(Outer { ty, source, number: self.number(editor, body, source) })
-        };
+        let find = |reference: Reference<'e>| self.find(editor, (body, Some(node)), reference);
         let node = (node, editor.widths_in_body(body));
         let checked = checker.check(&self.registry, editor.document(), node, find);
         self.checker = checker;
@@ -69,18 +65,6 @@ impl Mirror {
                 };
                 Some((ty, Read::Output { slot, output }))
             }
-        }
-    }
-
-    /// The number that a value is before it is rounded, if a formula consists of it.
-    fn number(&self, editor: &Editor, body: BodyKey, read: Read<'_>) -> Option<f64> {
-        let Read::Output { slot, .. } = read else { return None };
-        if editor.widths_in_body(body) == Widths::First {
-            return None;
-        }
-        match self.bodies.get(&body)?.kinds.get(slot as usize)? {
-            Kind::Call(instance) => instance.network.as_ref()?.number,
-            Kind::None | Kind::Wrong | Kind::Stateful(_) | Kind::Muted(_) | Kind::Group(_) => None,
         }
     }
 
@@ -145,13 +129,7 @@ impl Mirror {
         output: &OutputDef,
     ) -> Option<(Operand, Type)> {
         let ty = self.registry.type_named(&output.ty)?;
-        let body = self.use_of(use_id).body;
-        let (from, read) = self.find(editor, (body, None), reference_of(output))?;
-        let number = self.number(editor, body, read).and_then(|number| number_as(number, ty));
-        let operand = match number {
-            Some(value) => Operand::Literal(value),
-            None => self.operand_of(use_id, (from, read))?,
-        };
+        let operand = self.operand_in(editor, use_id, reference_of(output))?;
         let fits = match &operand {
             Operand::Node(_, from) => convertible(*from, ty),
             Operand::Literal(_) => true,

@@ -19,6 +19,16 @@ use crate::scope::Target;
 use crate::token::Symbol;
 use crate::tree::{Arg, ArgTo, Call, ExprId, ExprKind, Piece};
 
+/// How a node is written as a formula.
+pub(super) enum Computed {
+    /// It is not: its text is no formula that reads back as this node.
+    No,
+    /// As this expression.
+    Expr(ExprId),
+    /// As a statement of its own.
+    Apart,
+}
+
 /// A formula that reads back as the text of its node.
 struct Written<'d> {
     expr: ExprId,
@@ -31,25 +41,25 @@ struct Written<'d> {
 }
 
 impl<'d> BodyWriter<'_, 'd> {
-    /// The node as a formula; `None` if its text is no formula that reads back as this node, or if
-    /// the formula cannot be nested.
+    /// The node as a formula.
     pub(super) fn computed(
         &mut self,
         name: &'d str,
         node: &'d Node,
         text: &'d str,
         is_nested: bool,
-    ) -> Option<Option<ExprId>> {
+    ) -> Computed {
         let written = [false, true]
             .into_iter()
-            .find_map(|binds_all| self.formula(name, node, text, binds_all))?;
+            .find_map(|binds_all| self.formula(name, node, text, binds_all));
+        let Some(written) = written else { return Computed::No };
         let is_bound = crate::raise::is_bound(self.tree, written.expr);
         if is_bound && is_nested {
-            return Some(None);
+            return Computed::Apart;
         }
         self.nest_calls(name, &written);
         let expr = written.expr;
-        Some(Some(if is_bound { expr } else { self.marked(expr, is_nested) }))
+        Computed::Expr(if is_bound { expr } else { self.marked(expr, is_nested) })
     }
 
     /// A formula, in parentheses if it would otherwise mean something else.
