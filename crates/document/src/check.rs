@@ -50,7 +50,7 @@ use crate::at::{At, Part};
 use crate::checked::Checked;
 use crate::library::Library;
 use crate::load::{Loaded, load_to_check, name_problem};
-use crate::model::{Document, FORMAT_VERSION};
+use crate::model::{Document, Entry, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::spot::Spot;
 use crate::upgrade::{Conversion, NodeUpgrade, insert_conversions, upgrade_nodes};
@@ -59,7 +59,7 @@ use body::Checker;
 use calls::resolve_calls;
 use copies::add_copies;
 use face::{BodyDef, Faces};
-use features::check_features;
+use features::{check_features, note_readers_of_time};
 use groups::check_groups;
 use wrong::mark;
 use zone::check_states;
@@ -198,7 +198,7 @@ fn check_readable(
     }
     used::report(document, registry, problems);
     let bodies = bodies_of(document);
-    let mut all_readable = true;
+    let mut all_readable = document.unread.is_empty();
     for body in &bodies {
         all_readable &= check_parts(body, reports_wrong, problems);
     }
@@ -229,6 +229,9 @@ fn check_readable(
         is_partial: false,
         has_closures: false,
     };
+    if document.unread.has(Entry::Time) {
+        note_readers_of_time(&checked.bodies, problems);
+    }
     let mut is_right = mark(&mut checked, document, &bodies, &problems.take_parts());
     if checked.is_partial {
         problems.be_silent();

@@ -37,7 +37,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 ///
 /// If a single input, output, node or group has problems, the document holds the readable rest of
 /// it, and the part does not pass `check`. There is no document if the text is not a JSON object of
-/// a known format, if the document itself has unknown entries, or if whole parts are lost.
+/// a known format, or if the document itself has unknown or unreadable entries.
 ///
 /// ```
 /// use millstream_base::Limits;
@@ -56,7 +56,8 @@ pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
 pub struct Loaded {
     /// The document, as far as it can be checked.
     pub document: Option<Document>,
-    /// Whether the document itself has an error; it then only serves to find further errors.
+    /// Whether the document itself has an error. The document then only serves to find further
+    /// errors, and to compute what does not depend on them.
     pub is_wrong: bool,
     /// The version of the format that the text states.
     pub format: u32,
@@ -172,6 +173,7 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
 }
 
 fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Problems) -> Loaded {
+    let n_borne = problems.n_errors();
     let mut reader = Reader {
         text,
         cursor: Cursor::new(text),
@@ -183,15 +185,15 @@ fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Proble
         no_word: Arc::from(""),
         far: Vec::new(),
         n_nodes: 0,
+        n_borne,
         n_harmless: 0,
         inputs: Vec::new(),
-        parts_lost: false,
-        is_wrong: false,
+        is_lost: false,
     };
     let document = reader.document();
     Loaded {
-        document: (!reader.parts_lost).then_some(document),
-        is_wrong: reader.is_wrong,
+        document: (!reader.is_lost).then_some(document),
+        is_wrong: reader.n_unborne() > 0,
         format: FORMAT_VERSION,
         problems: reader.problems.finish(),
         json: None,

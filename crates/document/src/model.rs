@@ -22,9 +22,11 @@ mod made;
 mod places;
 #[cfg(test)]
 mod schema;
+mod unread;
 mod used;
 
 pub use made::{Made, Part, WrongArgument};
+pub use unread::{Entry, Unread};
 pub(crate) use used::{Find, UsedDocument, UsedDocuments};
 pub use used::{Used, node_body};
 
@@ -83,6 +85,9 @@ pub struct Document {
     /// The form in which the document was written.
     #[cfg_attr(test, schemars(skip))]
     pub form: Form,
+    /// The entries that loading could not read.
+    #[cfg_attr(test, schemars(skip))]
+    pub unread: Unread,
 }
 
 /// The form in which a document was written, so that messages show its syntax.
@@ -388,6 +393,7 @@ impl Document {
             view: View::default(),
             used: Used::default(),
             form: Form::default(),
+            unread: Unread::default(),
         }
     }
 

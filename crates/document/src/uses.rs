@@ -20,7 +20,7 @@ use crate::cursor::Cursor;
 use crate::formula_calls::{callers, expand_calls};
 use crate::library::{Library, LibraryError, path_problem};
 use crate::load::Loaded;
-use crate::model::{Document, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments};
+use crate::model::{Document, Entry, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments};
 use crate::order::{Order, sorted};
 use crate::problems::shortened;
 use crate::upgrade::{NodeUpgrade, upgrade_nodes};
@@ -205,7 +205,14 @@ impl<'a> Files<'a> {
 
     fn read_uses(&mut self, user: usize, document: &Document) {
         for (name, def) in &document.uses {
-            let found = if document.groups.contains_key(name) {
+            let lock = document.lock.get(name);
+            let found = if def.spot.is_unreadable()
+                || lock.is_some_and(|lock| lock.spot.is_unreadable())
+                || document.unread.has(Entry::Locks)
+            {
+                // Loading reported the use or its lock, without which its content is unknown.
+                Ok(None)
+            } else if document.groups.contains_key(name) {
                 Err(UseError::NameTaken { name: name.to_string() })
             } else {
                 self.read_one(user, name, def)
@@ -385,9 +392,13 @@ impl<'a> Files<'a> {
                 }
                 self.list[user].uses[k].1 = None;
             }
+            if user == TOP && top.unread.has(Entry::Uses) {
+                continue;
+            }
             let unused: Vec<(Arc<str>, Lock)> = self.list[user]
                 .lock
                 .iter()
+                .filter(|(_, lock)| !lock.spot.is_unreadable())
                 .filter(|(name, _)| !self.list[user].uses.iter().any(|(known, _)| known == *name))
                 .map(|(name, lock)| (Arc::clone(name), lock.clone()))
                 .collect();

@@ -276,6 +276,7 @@ fn comments_of<'a>(tree: &'a Tree<'_>) -> Vec<Found<'a>> {
             What::View(_) => (Part::View, group, "view", None),
             What::Start => (Part::Start, None, "", None),
             What::End => (Part::End, None, "", None),
+            What::Unread(_) => continue,
             What::Schema(_) => (Part::SCHEMA, group, HEAD[0], None),
             What::Format(_) => (Part::FORMAT, group, HEAD[1], None),
             What::Title(_) => (Part::TITLE, group, HEAD[2], None),

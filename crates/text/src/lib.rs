@@ -85,7 +85,8 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         limits,
         n_nodes: 0,
         names,
-        parts_lost: tree.n_lost > 0,
+        is_lost: tree.n_lost > 0,
+        is_wrong: false,
     };
     let vocabulary = Vocabulary::new(registry);
     let document = lower::lower(&tree, text, &vocabulary, &mut found);
@@ -93,8 +94,8 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     Loaded {
         format: document.format,
         json: None,
-        document: (!found.parts_lost).then_some(document),
-        is_wrong: false,
+        document: (!found.is_lost).then_some(document),
+        is_wrong: found.is_wrong,
         problems: found.problems,
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
 use millstream_base::{Limits, Place, Span};
-use millstream_document::model::{Document, Form, GroupDef, InputDef, Lock, Named, UseDef};
+use millstream_document::model::{Document, Entry, Form, GroupDef, InputDef, Lock, Named, UseDef};
 use millstream_document::{Spot, View, name_problem};
 
 use crate::comments;
@@ -45,7 +45,9 @@ pub(crate) struct Found<'a> {
     /// The names that expressions refer to, in the scope of their body.
     pub(crate) names: Vec<NameId>,
     /// Whether a part is missing, so that checking names is pointless.
-    pub(crate) parts_lost: bool,
+    pub(crate) is_lost: bool,
+    /// Whether a statement about the document has an error.
+    pub(crate) is_wrong: bool,
 }
 
 impl Found<'_> {
@@ -175,13 +177,27 @@ fn head(
         What::StartFrame(_) => "start_frame",
         What::View(_) => "view",
         What::Use(_) | What::Lock(_) => "",
+        What::Unread(entry) => {
+            found.is_wrong = true;
+            entry.iter().for_each(|entry| document.unread.note(*entry));
+            return;
+        }
         _ => return,
     };
     if !keyword.is_empty() && !seen.insert(keyword) {
+        found.is_wrong = true;
+        match &item.what {
+            // The format gives everything else its meaning.
+            What::Format(_) => found.is_lost = true,
+            What::Fps(_) | What::StartFrame(_) => document.unread.note(Entry::Time),
+            _ => {}
+        }
         let error = TextError::Duplicate { what: "statement", name: keyword.into() };
         found.report("", &Problem::new(item.span.start as usize, item.span.end as usize, error));
         return;
     }
+    let spot = Spot::new(item.span);
+    let spot = if item.is_broken { spot.unreadable() } else { spot };
     match &item.what {
         What::Format(format) => document.format = *format,
         What::Schema(address) => document.schema = Some(Arc::from(&**address)),
@@ -192,20 +208,27 @@ fn head(
             let UseLine { name, path } = &**line;
             let is_known = document.uses.contains_key(name);
             check_name("a used document", "use", name, item.span, is_known, "", found);
-            if !is_known {
-                let def = UseDef { spot: Spot::new(item.span), ..UseDef::new(&**path) };
-                document.uses.insert(Arc::from(&**name), def);
+            match document.uses.get_mut(name) {
+                Some(first) => first.spot = first.spot.unreadable(),
+                None => {
+                    let def = UseDef { spot, ..UseDef::new(&**path) };
+                    document.uses.insert(Arc::from(&**name), def);
+                }
             }
+            found.is_wrong |= is_known || item.is_broken;
         }
         What::Lock(line) => {
             let LockLine { name, format, hash } = &**line;
             let is_known = document.lock.contains_key(name);
             check_name("a used document", "lock", name, item.span, is_known, "", found);
-            if !is_known {
-                let hash = Arc::from(&**hash);
-                let lock = Lock { format: *format, hash, spot: Spot::new(item.span) };
-                document.lock.insert(Arc::from(&**name), lock);
+            match document.lock.get_mut(name) {
+                Some(first) => first.spot = first.spot.unreadable(),
+                None => {
+                    let lock = Lock { format: *format, hash: Arc::from(&**hash), spot };
+                    document.lock.insert(Arc::from(&**name), lock);
+                }
             }
+            found.is_wrong |= is_known || item.is_broken;
         }
         _ => {}
     }

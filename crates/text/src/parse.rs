@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use millstream_base::Span;
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::pages::reserve_in_huge_pages;
+use millstream_document::model::Entry;
 
 use crate::error::{Problem, TextError};
 use crate::json::{shown, value_end, without_plus};
@@ -446,6 +447,13 @@ impl<'t> Parser<'t> {
             return Err(self.not_in_group(start, &name));
         }
         match keyword {
+            Some("fps" | "start_frame") => *head = What::Unread(Some(Entry::Time)),
+            Some("use") => *head = What::Unread(Some(Entry::Uses)),
+            Some("lock") => *head = What::Unread(Some(Entry::Locks)),
+            Some("schema" | "name" | "view") => *head = What::Unread(None),
+            _ => {}
+        }
+        match keyword {
             Some("millstream") => Ok(What::Format(self.format()?)),
             Some("schema") => self.string("an address").map(What::Schema),
             Some("name") => self.string("a title").map(What::Title),
@@ -458,8 +466,8 @@ impl<'t> Parser<'t> {
                 Err(Problem::syntax(at, self.last_end, "frames per second must be above 0"))
             }
             Some("start_frame") => self.whole("a whole number").map(What::StartFrame),
-            Some("use") => self.use_line(),
-            Some("lock") => self.lock_line(),
+            Some("use") => self.use_line(head),
+            Some("lock") => self.lock_line(head),
             Some("input") => self.input_line(head),
             Some("output") => self.output_line(head),
             Some("group") => self.group_line(head),

@@ -138,7 +138,8 @@ impl<'a, 't> Printer<'a, 't> {
             }
             What::Close => self.out.push('}'),
             What::View(view) => view::write(view, &mut self.out),
-            What::Start | What::End => {}
+            // Texts with unreadable statements are not printed.
+            What::Start | What::End | What::Unread(_) => {}
         }
     }
 

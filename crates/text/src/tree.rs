@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use millstream_base::Span;
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
+use millstream_document::model::Entry;
 use millstream_node::Zone;
 
 use crate::token::Symbol;
@@ -80,6 +81,9 @@ pub(crate) enum What<'t> {
     /// The end of the innermost open group.
     Close,
     View(Word<'t>),
+    /// A statement about the document that could not be read; if others depend on it, with the
+    /// entry of the document to which it belongs.
+    Unread(Option<Entry>),
     /// The end of the text.
     End,
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::error::CheckError;
 use crate::at::{At, Part};
 use crate::checked::BodyInput;
-use crate::model::{Document, GroupDef, InputDef, Named, Node, OutputDef};
+use crate::model::{Document, Entry, GroupDef, InputDef, Named, Node, OutputDef, Unread};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 
@@ -25,6 +25,8 @@ pub(super) struct BodyDef<'d> {
     pub(super) outputs: &'d Named<OutputDef>,
     pub(super) nodes: &'d Named<Node>,
     pub(super) spot: Spot,
+    /// The entries of the document that loading could not read; none for groups.
+    unread: Unread,
     /// The used document that the group comes from.
     pub(super) file: Option<&'d Arc<UsedFile>>,
     /// The rule by which generics in the body get their types.
@@ -47,6 +49,7 @@ impl<'d> BodyDef<'d> {
             outputs: &document.outputs,
             nodes: &document.nodes,
             spot: Spot::default(),
+            unread: document.unread,
             file: None,
             widths: document.widths(),
         }
@@ -60,6 +63,7 @@ impl<'d> BodyDef<'d> {
             outputs: &group.outputs,
             nodes: &group.nodes,
             spot: group.spot,
+            unread: Unread::default(),
             file: group.file.as_ref(),
             widths: group.widths(),
         }
@@ -67,6 +71,12 @@ impl<'d> BodyDef<'d> {
 
     pub(super) fn at(&self) -> At<'d> {
         At::group(self.name)
+    }
+
+    /// Whether loading could not read an entry of the body, so that a name that leads nowhere may
+    /// belong to a part in it.
+    pub(super) fn lacks(&self, entry: Entry) -> bool {
+        self.spot.is_unreadable() || self.unread.has(entry)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use millstream_base::id::Arena;
 use millstream_base::{Feature, Type};
-use millstream_node::{Instance, Kernel, ScopeRule};
+use millstream_node::{Instance, Kernel, ScopeRule, Zone};
 use rustc_hash::FxHashMap;
 
 use super::error::CheckError;
@@ -39,6 +39,44 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
             }
         }
     }
+}
+
+/// Marks the nodes that depend on the frame rate or on the frame at which state starts as wrong:
+/// those that read or change the time, and those with state. Cost: linear in nodes.
+pub(super) fn note_readers_of_time(bodies: &Arena<BodyId, Body>, problems: &mut Problems) {
+    for body in bodies.as_slice() {
+        for node in &body.nodes {
+            let reads = match &node.kind {
+                CheckedKind::Call(instance) => {
+                    let parts = instance.network.iter().flat_map(|network| &network.parts);
+                    parts.map(|part| &part.instance).chain([instance]).any(|it| reads_time(it))
+                }
+                CheckedKind::Zone(zone) => zone.course.mode.zone() == Zone::Simulate,
+                CheckedKind::Group(_)
+                | CheckedKind::Closure(_)
+                | CheckedKind::Muted(_)
+                | CheckedKind::Wrong => false,
+            };
+            if reads {
+                problems.note_wrong(At::group(&body.name).part(Part::Node(&node.name)));
+            }
+        }
+    }
+}
+
+/// Whether an instance reads or changes the time, or has state.
+fn reads_time(instance: &Instance) -> bool {
+    let is_time = |feature: &Feature| matches!(feature, Feature::Time | Feature::Tick);
+    let kernel = match &instance.kernel {
+        Kernel::Read { feature, .. } => is_time(feature),
+        Kernel::ReadState(_) => true,
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => false,
+    };
+    let mut changed = instance.inputs.iter().flat_map(|slot| slot.scope.iter());
+    kernel
+        || instance.def.state.is_some()
+        || instance.def.reads.iter().any(|need| is_time(&need.feature))
+        || changed.any(|rule| is_time(rule.feature()))
 }
 
 /// The custom features that a node reads or changes: whether each is an argument, its name and its

@@ -13,7 +13,7 @@ use super::shapes::{NodeShape, Shapes};
 use super::spots::{as_call, nested};
 use crate::at::{At, Part};
 use crate::formula_calls::text;
-use crate::model::{Input, InputValue, Link, Named, Node};
+use crate::model::{Entry, Input, InputValue, Link, Named, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 
@@ -120,6 +120,10 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                 None => Given::Broken,
             };
         }
+        if self.body.lacks(Entry::Inputs) {
+            problems.note_wrong(at);
+            return Given::Broken;
+        }
         let whole = self.body.at().whole();
         let hint = if self.body.nodes.contains_key(name) {
             let name = shortened(name);
@@ -148,6 +152,10 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
     ) -> Given<'d> {
         let known = self.by_address.get(&link.node);
         let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&link.node)) else {
+            if self.body.lacks(Entry::Nodes) {
+                problems.note_wrong(at);
+                return Given::Broken;
+            }
             let hint = if self.body.inputs.contains_key(&link.node) {
                 let json = format!("{{ \"input\": \"{}\" }}", link.node);
                 let written = self.shapes.form().of(json, format!("`input {}`", link.node));

@@ -20,7 +20,7 @@ use super::face::BodyDef;
 use crate::at::At;
 use crate::fields::Fields;
 use crate::model::{
-    Document, Find, Form, InputDef, Named, Node, NodeKind, OutputDef, Places, Setting,
+    Document, Entry, Find, Form, InputDef, Named, Node, NodeKind, OutputDef, Places, Setting,
 };
 use crate::problems::{Problems, listed, shortened};
 
@@ -255,12 +255,22 @@ impl<'d> Shapes<'d> {
 
     /// The position of the group of this name, which the node uses.
     fn group(&self, name: &str, node: &Node, at: At<'_>, problems: &mut Problems) -> Option<u32> {
-        match self.document.groups.get_index_of(name) {
-            Some(group) => Some(group as u32),
+        let group = self.document.groups.get_index_of(name);
+        match group.and_then(|group| self.document.groups.get_index(group).zip(Some(group))) {
+            // The problem with its first line, or with an entry of it, was already reported.
+            Some(((_, def), _)) if def.spot.is_unreadable() => {
+                problems.note_wrong(at);
+                None
+            }
+            Some((_, group)) => Some(group as u32),
             None => {
                 let elsewhere = self.document.elsewhere(self.registry);
-                if matches!(elsewhere.find(name), Find::Unusable) {
-                    // A problem with the document that holds the group was already reported.
+                let unread = self.document.unread;
+                if matches!(elsewhere.find(name), Find::Unusable)
+                    || unread.has(Entry::Groups)
+                    || unread.has(Entry::Uses)
+                {
+                    // A problem with the place that holds the group was already reported.
                     problems.note_wrong(at);
                     return None;
                 }

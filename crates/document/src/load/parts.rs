@@ -49,6 +49,7 @@ impl<'t> Reader<'t> {
         let mut seen = Seen::default();
         self.cursor.enter();
         while let Some(key) = self.field(at, &KEYS, &mut seen) {
+            let n_errors = self.n_unborne();
             match key {
                 "$schema" => document.schema = self.shared_text(at, key),
                 "name" => document.name = self.shared_text(at, key).unwrap_or_default(),
@@ -76,6 +77,14 @@ impl<'t> Reader<'t> {
                     self.cursor.skip();
                 }
             }
+            if self.n_unborne() > n_errors {
+                document.unread.note_key(key);
+            }
+        }
+        for (i, key) in KEYS.iter().enumerate().filter(|(i, _)| seen.is_in_doubt(*i)) {
+            document.unread.note_key(key);
+            // The format gives everything else its meaning.
+            self.is_lost |= KEYS[i] == "millstream";
         }
         document
     }
@@ -274,7 +283,7 @@ impl<'t> Reader<'t> {
             if self.n_nodes == self.limits.nodes + 1 {
                 let error = LoadError::TooManyNodes { limit: self.limits.nodes };
                 self.report(at, &trimmed(self.text, range), &error);
-                self.parts_lost = true;
+                self.is_lost = true;
             }
             return node;
         }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::error::LoadError;
 use super::words::Words;
-use crate::at::{At, Part};
+use crate::at::At;
 use crate::cursor::{Cursor, JsonKind};
 use crate::model::{Input, Named};
 use crate::problems::{Problems, listed, shortened};
@@ -43,14 +43,14 @@ pub(super) struct Reader<'t> {
     /// shared names once all nodes of the body are read.
     pub(super) far: Vec<&'t str>,
     pub(super) n_nodes: usize,
-    /// The number of errors that lose no part.
+    /// The number of errors that named parts have been marked with.
+    pub(super) n_borne: usize,
+    /// The number of other errors that lose no part.
     pub(super) n_harmless: usize,
     /// The inputs of the current node; reused to save allocations.
     pub(super) inputs: Vec<(Arc<str>, Input)>,
-    /// Whether a body lacks parts, so that looking up names in it is pointless.
-    pub(super) parts_lost: bool,
-    /// Whether the document itself has an error that loses no part.
-    pub(super) is_wrong: bool,
+    /// Whether so much is lost that checking the rest is pointless.
+    pub(super) is_lost: bool,
 }
 
 /// The keys found in an object.
@@ -58,6 +58,8 @@ pub(super) struct Reader<'t> {
 pub(super) struct Seen {
     /// A bit for each known key that was found.
     pub(super) keys: u32,
+    /// A bit for each known key that was found again.
+    again: u32,
     /// A bit for each known key that an unknown one may stand for.
     meant: u32,
     n_unknown: usize,
@@ -72,6 +74,11 @@ impl Seen {
     /// Whether a missing key may have been misspelt.
     pub(super) fn is_misspelt(&self) -> bool {
         self.meant & !self.keys != 0
+    }
+
+    /// Whether the entry of the known key at this position is in doubt: given twice, or misspelt.
+    pub(super) fn is_in_doubt(&self, key: usize) -> bool {
+        (self.again | self.meant & !self.keys) & 1 << key != 0
     }
 }
 
@@ -122,13 +129,12 @@ impl<'t> Reader<'t> {
                 shortened(&self.text[range.clone()])
             }
         };
-        self.lose_parts(at);
         self.report(at, &range, &LoadError::WrongKind { what: what(), found, expected });
     }
 
-    /// Number of errors that lost a part.
-    fn n_losses(&self) -> usize {
-        self.problems.n_errors() - self.n_harmless
+    /// The number of errors that no named part has been marked with.
+    pub(super) fn n_unborne(&self) -> usize {
+        self.problems.n_errors() - self.n_borne
     }
 
     /// Reports an error that loses no part.
@@ -152,6 +158,7 @@ impl<'t> Reader<'t> {
                     return Some(keys[i]);
                 }
                 Some(i) => {
+                    seen.again |= 1 << i;
                     let error = LoadError::Duplicate { whole: at.whole(), key: keys[i].into() };
                     self.report(at, &key.range, &error);
                 }
@@ -172,20 +179,14 @@ impl<'t> Reader<'t> {
             }
             self.cursor.skip();
         }
-        if seen.is_misspelt() {
-            self.lose_parts(at);
-        } else {
+        if !seen.is_misspelt() {
             self.n_harmless += seen.n_unknown;
-            self.is_wrong |= seen.n_unknown > 0 && matches!(at.part, Part::Body);
         }
         None
     }
 
-    fn lose_parts(&mut self, at: At<'_>) {
-        self.parts_lost |= matches!(at.part, Part::Body);
-    }
-
-    /// Reads named parts. `read` receives the name.
+    /// Reads named parts. `read` receives the name. A part with errors is marked, apart from errors
+    /// that parts inside it are marked with.
     pub(super) fn named<T: Placed>(
         &mut self,
         at: At<'_>,
@@ -205,11 +206,10 @@ impl<'t> Reader<'t> {
         while let Some(name) = self.cursor.next_key() {
             let Some(text) = &name.text else {
                 self.bad_escape(at, &name.range, what);
-                self.parts_lost = true;
                 self.cursor.skip();
                 continue;
             };
-            let (n_errors, n_losses) = (self.problems.n_errors(), self.n_losses());
+            let (n_unborne, n_harmless) = (self.n_unborne(), self.n_harmless);
             if let Some(reason) = name_problem(text) {
                 let error = LoadError::BadName { what, name: shortened(text), reason };
                 self.report(at, &name.range, &error);
@@ -221,19 +221,23 @@ impl<'t> Reader<'t> {
                 let whole = at.entry(key);
                 let error = LoadError::Duplicate { whole, key: shortened(text) };
                 self.report(at, &name.range, &error);
+                self.n_borne += self.n_unborne() - n_unborne;
                 self.cursor.skip();
                 continue;
             }
             let shared = self.names.share(text);
             let mut thing = read(self, text);
             let spot = Spot::new(self.span(&(name.range.start..self.cursor.position())));
-            *thing.spot_mut() = if self.problems.n_errors() == n_errors {
+            let n_own = self.n_unborne() - n_unborne;
+            *thing.spot_mut() = if n_own == 0 {
                 spot
-            } else if self.n_losses() == n_losses {
+            } else if n_own == self.n_harmless - n_harmless {
                 spot.wrong()
             } else {
                 spot.unreadable()
             };
+            self.n_borne += n_own;
+            self.n_harmless = n_harmless;
             things.append(hash, shared, thing);
         }
         things

@@ -4,6 +4,7 @@ mod callback_outputs;
 mod callbacks;
 mod closures;
 mod conditional;
+mod damaged;
 mod expressions;
 mod fine_grain;
 mod formula_calls;

@@ -259,7 +259,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             if self.found.n_nodes == limit + 1 {
                 let place = Place::with_span(&*self.path(&name), node.spot.span());
                 self.found.problems.report(place, &LoadError::TooManyNodes { limit });
-                self.found.parts_lost = true;
+                self.found.is_lost = true;
             }
             return;
         }

@@ -13,10 +13,13 @@ use crate::tree::{ExprKind, GroupLine, InputLine, LockLine, OutputLine, UseLine,
 
 impl<'t> Parser<'t> {
     /// `use name = "path"`, from the name on.
-    pub(super) fn use_line(&mut self) -> Result<What<'t>, Problem> {
-        let name = self.name("the name of the used document")?;
-        self.expect(Symbol::Assign, "a used document is written `use noise = \"lib/noise.mill\"`")?;
-        let path = self.string("the path of the document")?;
+    pub(super) fn use_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
+        let hint = "a used document is written `use noise = \"lib/noise.mill\"`";
+        let name = self.name("the name of the used document").map_err(|it| it.hint(hint))?;
+        let path = Cow::Borrowed("");
+        *head = What::Use(Box::new(UseLine { name: name.clone(), path }));
+        self.expect(Symbol::Assign, hint)?;
+        let path = self.string("the path of the document").map_err(|it| it.hint(hint))?;
         Ok(What::Use(Box::new(UseLine { name, path })))
     }
 
@@ -41,8 +44,10 @@ impl<'t> Parser<'t> {
     }
 
     /// `lock name = format "hash"`, from the name on.
-    pub(super) fn lock_line(&mut self) -> Result<What<'t>, Problem> {
+    pub(super) fn lock_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
         let name = self.name("the name of the used document")?;
+        let hash = Cow::Borrowed("");
+        *head = What::Lock(Box::new(LockLine { name: name.clone(), format: 0, hash }));
         self.expect(Symbol::Assign, "`millstream check --update-lock` writes locks")?;
         let hint = "`millstream check --update-lock` writes locks: `lock name = 2 \"sha256:...\"`";
         let format = self.whole("the number of a format").map_err(|it| it.hint(hint))?;

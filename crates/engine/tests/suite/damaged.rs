@@ -1,0 +1,103 @@
+//! Texts with damage: loading reports it, and outputs that do not depend on it have values.
+
+use millstream::{Engine, Request, Severity};
+
+const HALF: &[u8] = b"group half(x: f32) -> value: f32 {\n  value = x / 2\n}\n";
+
+/// The values of `ok` and `bad`, and how many errors were reported.
+fn values(text: &str) -> (Option<f32>, Option<f32>, usize) {
+    let library = |_: &str| Ok::<_, &str>(HALF.to_vec());
+    let engine = Engine::new().with_documents(library);
+    assert!(engine.load(text.as_bytes()).is_err(), "{text}");
+    assert!(engine.read(text.as_bytes()).0.is_none(), "it would be saved without a part: {text}");
+    let (program, problems) = engine.load_partly(text.as_bytes());
+    let n_errors = problems.iter().filter(|it| it.severity == Severity::Error).count();
+    let Some(program) = program else { return (None, None, n_errors) };
+    let answer = program.run(&Request::new()).expect("nothing fails");
+    let value = |name: &str| {
+        let has = program.outputs().iter().any(|it| *it.name == *name);
+        has.then(|| answer.value::<f32>(name).expect("it has a value"))
+    };
+    (value("ok"), value("bad"), n_errors)
+}
+
+/// A JSON document with these entries, in which `bad` comes from the node `n`.
+fn json(entries: &str, n: &str) -> String {
+    format!(
+        r#"{{ "millstream": 2, {entries},
+            "nodes": {{ "k": {{ "type": "math.add", "in": {{ "a": 1, "b": 2 }} }}, "n": {n} }},
+            "outputs": {{ "ok": {{ "type": "f32", "from": "k.value" }},
+                "bad": {{ "type": "f32", "from": "n.value" }} }} }}"#
+    )
+}
+
+#[test]
+fn a_damaged_entry_stops_only_what_depends_on_it() {
+    let state = r#"{ "type": "math.add", "in": { "a": { "from": "t.value" } } },
+        "t": { "type": "state.counter" }"#;
+    let input = r#"{ "type": "math.add", "in": { "a": { "input": "x" } } }"#;
+    let own = r#"{ "type": "group", "group": "g", "in": { "x": 1 } }"#;
+    let used = r#"{ "type": "group", "group": "a/half", "in": { "x": 1 } }"#;
+    let cases = [
+        (r#""fps": "x""#, state),
+        (r#""fps": 1, "fps": 2"#, state),
+        (r#""start_frame": 0.5"#, state),
+        (r#""inputs": 5"#, input),
+        (r#""inputz": { "x": { "type": "f32" } }"#, input),
+        (r#""groups": 5"#, own),
+        (r#""groups": { "g": 5 }"#, own),
+        (r#""groups": { "g": { "inputs": 5 } }"#, own),
+        (r#""use": 5"#, used),
+        (r#""use": { "a": 3 }"#, used),
+        (r#""use": { "a": "a.mill" }, "lock": 5"#, used),
+        (r#""use": { "a": "a.mill" }, "lock": { "a": 3 }"#, used),
+    ];
+    for (entries, n) in cases {
+        let text = json(entries, n);
+        assert_eq!(values(&text), (Some(3.0), None, 1), "{text}");
+    }
+}
+
+#[test]
+fn damage_that_nothing_depends_on_stops_no_output() {
+    for entries in [r#""foo": 3"#, r#""something": 3"#, r#""name": 4"#, r#""$schema": 4"#] {
+        let text = json(entries, r#"{ "type": "math.add", "in": { "a": 4 } }"#);
+        let (ok, bad, n_errors) = values(&text);
+        assert_eq!((ok, n_errors), (Some(3.0), 1), "{text}");
+        assert!(bad.is_some(), "{text}");
+    }
+}
+
+#[test]
+fn the_parts_of_a_group_that_do_not_depend_on_its_damage_have_values() {
+    let group = r#""groups": { "g": {
+        "outputs": { "value": { "type": "f32", "from": "n.value" }, "m": { "type": "f32", "from": "m.value" } },
+        "nodes": { "n": { "type": "math.add", "in": { "a": 1 } }, "m": { "type": 5 } } } }"#;
+    let (ok, value, n_errors) = values(&json(group, r#"{ "type": "group", "group": "g" }"#));
+    assert_eq!((ok, value.is_some(), n_errors), (Some(3.0), true, 1));
+}
+
+#[test]
+fn a_damaged_statement_stops_only_what_depends_on_it() {
+    let cases = [
+        ("use a =", "a/half(1)"),
+        ("use a = \"a.mill\"\nlock a = 2", "a/half(1)"),
+        ("use a = \"a.mill\"\nuse a = \"b.mill\"", "a/half(1)"),
+        ("fps x", "state.counter()"),
+        ("fps 1\nfps 2", "state.counter()"),
+        ("start_frame x", "state.counter()"),
+    ];
+    for (lines, bad) in cases {
+        let text = format!("{lines}\nn = {bad}\noutput ok: f32 = 1 + 2\noutput bad: f32 = n\n");
+        assert_eq!(values(&text), (Some(3.0), None, 1), "{text}");
+    }
+    let (ok, bad, n_errors) = values("name 4\noutput ok: f32 = 1 + 2\noutput bad: f32 = 3 + 4\n");
+    assert_eq!((ok, bad, n_errors), (Some(3.0), Some(7.0), 1));
+}
+
+#[test]
+fn a_lost_format_stops_everything() {
+    let twice = json(r#""millstream": 1"#, r#"{ "type": "math.add" }"#);
+    assert_eq!(values(&twice), (None, None, 1));
+    assert_eq!(values("millstream 7\noutput ok: f32 = 1 + 2\n"), (None, None, 1));
+}
