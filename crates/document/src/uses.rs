@@ -20,7 +20,9 @@ use crate::cursor::Cursor;
 use crate::formula_calls::{callers, expand_calls};
 use crate::library::{Library, LibraryError, path_problem};
 use crate::load::Loaded;
-use crate::model::{Document, Entry, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments};
+use crate::model::{
+    Document, Entry, FORMAT_VERSION, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments,
+};
 use crate::order::{Order, sorted};
 use crate::problems::shortened;
 use crate::upgrade::{NodeUpgrade, upgrade_nodes};
@@ -379,11 +381,18 @@ impl<'a> Files<'a> {
                     }
                     continue;
                 };
-                if self.list[used].hash.as_deref() == Some(&*lock.hash) || is_changed[used] {
+                let is_same = self.list[used].hash.as_deref() == Some(&*lock.hash)
+                    && self.list[used].format == lock.format;
+                if is_same || is_changed[used] {
                     continue;
                 }
                 is_changed[user] = true;
-                if lock::is_hash(&lock.hash) {
+                if lock.format > FORMAT_VERSION {
+                    let by = self.list[user].name.to_string();
+                    let (name, format) = (name.to_string(), lock.format);
+                    let error = UseError::BadLockFormat { name, format, user: by };
+                    self.report(user, lock.spot.span(), &error);
+                } else if lock::is_hash(&lock.hash) {
                     self.report_changed(user, (&name, used), &lock);
                 } else {
                     let by = self.list[user].name.to_string();
@@ -426,7 +435,12 @@ impl<'a> Files<'a> {
             format if format == lock.format => String::new(),
             format => format!(" (it was in format {}, it is in {format})", lock.format),
         };
-        let or_inner = if used.uses.is_empty() { "" } else { ", or a document that it uses," };
+        let has_same_hash = used.hash.as_deref() == Some(&*lock.hash);
+        let or_inner = if has_same_hash || used.uses.is_empty() {
+            ""
+        } else {
+            ", or a document that it uses,"
+        };
         let error = UseError::Changed {
             name: name.to_string(),
             file: used.name.to_string(),

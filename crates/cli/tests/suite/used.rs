@@ -249,3 +249,30 @@ fn a_directory_of_documents_is_a_node_library() {
     assert_eq!(all[1]["use"]["easing"], "easing.mill");
     assert_eq!(json(&["nodes", "--from", "examples/lib", "easing", "--format", "json"])[1], all[1]);
 }
+
+#[test]
+fn the_format_of_a_lock_is_compared() {
+    let top = "use m = \"m.mill\"\noutput y: f32 = m/half(3)\n";
+    let half = "group half(x: f32) -> value: f32 {\n  value = x / 2\n}\n";
+    let at = folder("lock_format", &[("top.mill", top), ("m.mill", half)]);
+    let path = at.join("top.mill").display().to_string();
+    assert_eq!(code(&["check", "--update-lock", &path]), Some(0));
+    assert_eq!(code(&["run", &path]), Some(0));
+    let locked = std::fs::read_to_string(&path).expect("it was written");
+    for (format, expected) in [
+        (
+            "0",
+            "used::changed]: `m.mill` has changed since it was locked as `m` (it was in format 0, it is in format 2)",
+        ),
+        (
+            "1",
+            "used::changed]: `m.mill` has changed since it was locked as `m` (it was in format 1, it is in format 2)",
+        ),
+        ("7", "used::bad_lock]: the lock of `m` states format 7, which does not exist"),
+    ] {
+        let text = locked.replace("lock m = 2", &format!("lock m = {format}"));
+        std::fs::write(&path, text).expect("writable");
+        let told = seen(&["run", &path]).replace(&format!("{}/", at.display()), "");
+        assert!(told.contains(expected), "{told}");
+    }
+}

@@ -130,6 +130,20 @@ pub enum UseError {
         /// The file with the lock.
         user: String,
     },
+    /// A lock with the number of no format.
+    #[error("the lock of `{name}` states format {format}, which does not exist")]
+    #[diagnostic(
+        code(used::bad_lock),
+        help("`millstream check --update-lock {user}` writes the format of the used document")
+    )]
+    BadLockFormat {
+        /// The name of the use.
+        name: String,
+        /// The format.
+        format: u32,
+        /// The file with the lock.
+        user: String,
+    },
     /// A document is not locked.
     #[error("`{file}`, used as `{name}`, is not locked, so changes to it go unnoticed")]
     #[diagnostic(
