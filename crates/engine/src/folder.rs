@@ -77,12 +77,15 @@ impl Library for Folder {
             return Err(refusal("cannot be read: the document has no directory", ALLOW));
         }
         let own = user.and_then(|user| Path::new(user).parent().map(Path::to_owned));
-        let (mut is_outside, mut is_other) = (false, None);
+        let (mut is_inside, mut is_outside, mut is_other) = (false, false, None);
         for base in own.iter().chain(&self.directories) {
             let candidate = normalized(&base.join(path));
-            if !self.is_below(&candidate) {
-                is_outside = true;
-            } else if candidate.is_file() {
+            let is_below = self.is_below(&candidate);
+            is_inside |= is_below;
+            if !is_below {
+                continue;
+            }
+            if candidate.is_file() {
                 if !self.holds(&candidate) {
                     is_outside = true;
                     continue;
@@ -95,7 +98,7 @@ impl Library for Folder {
                 is_other = Some(candidate.is_dir());
             }
         }
-        if is_outside {
+        if is_outside || !is_inside {
             let message = format!("leads out of the allowed directories: {}", self.listed());
             let hint = format!("move the file into one of them, or {ALLOW}");
             return Err(LibraryError { message, hint });

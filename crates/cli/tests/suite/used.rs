@@ -251,6 +251,19 @@ fn a_directory_of_documents_is_a_node_library() {
 }
 
 #[test]
+fn a_missing_file_is_not_there_where_one_of_its_places_is_allowed() {
+    let top = "use c = \"lib/c.mill\"\noutput y: f32 = c/half(3)\n";
+    let inner =
+        "use d = \"../lib0.mill\"\ngroup half(x: f32) -> value: f32 {\n  value = d/half(x)\n}\n";
+    let at = folder("not_there", &[("top.mill", top), ("lib/c.mill", inner)]);
+    let path = at.join("top.mill").display().to_string();
+    let told = seen(&["run", &path]);
+    assert!(told.contains("`../lib0.mill` is not there; looked in "), "{told}");
+    std::fs::write(at.join("lib0.mill"), HALF).expect("writable");
+    assert_eq!(code(&["run", &path]), Some(0));
+}
+
+#[test]
 fn the_format_of_a_lock_is_compared() {
     let top = "use m = \"m.mill\"\noutput y: f32 = m/half(3)\n";
     let half = "group half(x: f32) -> value: f32 {\n  value = x / 2\n}\n";
