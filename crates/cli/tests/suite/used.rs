@@ -252,9 +252,9 @@ fn a_directory_of_documents_is_a_node_library() {
 
 #[test]
 fn a_missing_file_is_not_there_where_one_of_its_places_is_allowed() {
-    let top = "use c = \"lib/c.mill\"\noutput y: f32 = c/half(3)\n";
+    let top = "use c = \"lib/c.mill\"\noutput y: f32 = c/half(x: 3)\n";
     let inner =
-        "use d = \"../lib0.mill\"\ngroup half(x: f32) -> value: f32 {\n  value = d/half(x)\n}\n";
+        "use d = \"../lib0.mill\"\ngroup half(x: f32) -> value: f32 {\n  value = d/half(x: x)\n}\n";
     let at = folder("not_there", &[("top.mill", top), ("lib/c.mill", inner)]);
     let path = at.join("top.mill").display().to_string();
     let told = seen(&["run", &path]);
@@ -265,7 +265,7 @@ fn a_missing_file_is_not_there_where_one_of_its_places_is_allowed() {
 
 #[test]
 fn the_format_of_a_lock_is_compared() {
-    let top = "use m = \"m.mill\"\noutput y: f32 = m/half(3)\n";
+    let top = "use m = \"m.mill\"\noutput y: f32 = m/half(x: 3)\n";
     let half = "group half(x: f32) -> value: f32 {\n  value = x / 2\n}\n";
     let at = folder("lock_format", &[("top.mill", top), ("m.mill", half)]);
     let path = at.join("top.mill").display().to_string();
@@ -275,11 +275,11 @@ fn the_format_of_a_lock_is_compared() {
     for (format, expected) in [
         (
             "0",
-            "used::changed]: `m.mill` has changed since it was locked as `m` (it was in format 0, it is in format 2)",
+            "used::changed]: `m.mill` has changed since it was locked as `m` (it was in format 0, it is in 2)",
         ),
         (
             "1",
-            "used::changed]: `m.mill` has changed since it was locked as `m` (it was in format 1, it is in format 2)",
+            "used::changed]: `m.mill` has changed since it was locked as `m` (it was in format 1, it is in 2)",
         ),
         ("7", "used::bad_lock]: the lock of `m` states format 7, which does not exist"),
     ] {

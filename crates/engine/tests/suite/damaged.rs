@@ -80,9 +80,9 @@ fn the_parts_of_a_group_that_do_not_depend_on_its_damage_have_values() {
 #[test]
 fn a_damaged_statement_stops_only_what_depends_on_it() {
     let cases = [
-        ("use a =", "a/half(1)"),
-        ("use a = \"a.mill\"\nlock a = 2", "a/half(1)"),
-        ("use a = \"a.mill\"\nuse a = \"b.mill\"", "a/half(1)"),
+        ("use a =", "a/half(x: 1)"),
+        ("use a = \"a.mill\"\nlock a = 2", "a/half(x: 1)"),
+        ("use a = \"a.mill\"\nuse a = \"b.mill\"", "a/half(x: 1)"),
         ("fps x", "state.counter()"),
         ("fps 1\nfps 2", "state.counter()"),
         ("start_frame x", "state.counter()"),
