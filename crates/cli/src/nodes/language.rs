@@ -50,7 +50,9 @@ pub(super) const CONSTRUCTS: &[Construct] = &[
         summary: "Nodes with inputs and outputs of their own, used like a node type",
         details: "A group is called by its name and may contain calls of other groups, but not of\n\
                   itself. `repeat`, `for_each` and `simulate` run a group many times, and\n\
-                  `closure` makes it a value.",
+                  `closure` makes it a value. With the setting `memo`, `twice(x, memo = \"whole\")` or\n\
+                  `\"set\": { \"memo\": \"whole\" }` in JSON, the evaluator `incremental` stores the\n\
+                  results of the group as one entry instead of node by node.",
         example: "input x: f32\n\
                   output y: f32 = twice(x)\n\
                   group twice(x: f32) -> value: f32 {\n  value = 2 * x\n}",

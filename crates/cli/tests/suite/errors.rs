@@ -479,3 +479,10 @@ fn the_draft_of_the_format_has_no_text_form() {
     assert!(told.contains("documents of format 0 are written as JSON"), "{told}");
     assert!(told.contains("help: write 2, the format of this form"), "{told}");
 }
+
+#[test]
+fn an_unknown_entry_of_a_node_may_be_a_setting() {
+    let text = r#"{ "millstream": 2, "nodes": { "n": { "type": "group", "group": "g", "memo": "whole" } } }"#;
+    let told = seen(&["check", &file("memo_entry.mill.json", text)]);
+    assert!(told.contains("a setting belongs in `set`: \"set\": { \"memo\": ... }"), "{told}");
+}

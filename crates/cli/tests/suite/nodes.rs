@@ -282,3 +282,9 @@ fn the_checked_in_manual_is_fresh() {
     let manual = millstream::register::manual::document(engine.registry());
     expect_file!["../../../../docs/nodes.md"].assert_eq(&manual);
 }
+
+#[test]
+fn the_manual_of_groups_says_how_their_setting_is_written() {
+    let told = seen(&["nodes", "group"]);
+    assert!(told.contains("memo = \"whole\"") && told.contains("\"set\": { \"memo\""), "{told}");
+}

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::error::LoadError;
 use super::words::Words;
-use crate::at::At;
+use crate::at::{At, Part};
 use crate::cursor::{Cursor, JsonKind};
 use crate::model::{Input, Named};
 use crate::problems::{Problems, listed, shortened};
@@ -166,7 +166,16 @@ impl<'t> Reader<'t> {
                     let name = key.text.unwrap_or(Cow::Borrowed("?"));
                     let near = self.problems.nearest(&name, keys.iter().copied());
                     let hint = near.map_or_else(
-                        || format!("entries: {}", listed(keys.iter().copied())),
+                        || {
+                            let entries = listed(keys.iter().copied());
+                            match at.part {
+                                Part::Node(_) => {
+                                    let set = format!("\"set\": {{ {}: ... }}", Json::from(&*name));
+                                    format!("entries: {entries}; a setting belongs in `set`: {set}")
+                                }
+                                _ => format!("entries: {entries}"),
+                            }
+                        },
                         |near| format!("did you mean `{near}`?"),
                     );
                     let meant = keys.iter().position(|key| near == Some(*key));
