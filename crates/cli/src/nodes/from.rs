@@ -5,11 +5,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use millstream::diagnostics::did_you_mean;
-use millstream::document::{Document, InputDef, OutputDef};
-use millstream::{Error, Limits};
+use millstream::document::{Document, Folder, InputDef, OutputDef};
+use millstream::{Diagnostics, Engine, Error, Limits};
 use serde_json::{Value as Json, json};
 
-use crate::document::{read, shown};
+use crate::document::{Text, read, shown};
 use crate::format::Format;
 use crate::library::engine;
 use crate::outcome::{Exit, Stop, report};
@@ -87,7 +87,8 @@ pub(super) fn from(
     let mut libraries = Vec::new();
     for path in documents(folder)? {
         match read(&folder.join(&path), engine.limits().document_bytes).and_then(|text| {
-            let (document, problems) = engine.read(&text.bytes);
+            let (document, mut problems) = engine.read(&text.bytes);
+            problems.append(cycles(&engine, folder, &path, &text));
             document
                 .filter(|_| !problems.has_errors())
                 .ok_or_else(|| shown(&text, Error::Document(problems)))
@@ -128,6 +129,19 @@ pub(super) fn from(
         }
     }
     Ok(exit)
+}
+
+/// The problems of a document that uses itself through others: nothing can use it.
+fn cycles(engine: &Engine, folder: &Path, path: &str, text: &Text) -> Diagnostics {
+    let documents = Folder::of(folder.join(path)).allow(folder);
+    let locked = engine.clone().with_documents(documents).locked(&text.bytes);
+    let mut cycles = Diagnostics::new();
+    if let Err(Error::Document(problems)) = locked {
+        // Other problems of uses depend on where the library is; a cycle elsewhere has a file.
+        let own = problems.into_iter().filter(|it| it.code == "used::cycle");
+        own.filter(|it| it.place.file.is_none()).for_each(|it| cycles.push(it));
+    }
+    cycles
 }
 
 /// The paths of the documents in a directory tree, in order.

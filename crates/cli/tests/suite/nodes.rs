@@ -284,6 +284,24 @@ fn the_checked_in_manual_is_fresh() {
 }
 
 #[test]
+fn documents_of_a_library_that_use_each_other_in_a_cycle_are_reported() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cyclic_library");
+    std::fs::create_dir_all(&folder).expect("the directory for tests can be written");
+    let user = |of: &str| {
+        format!("use {of} = \"{of}.mill\"\ngroup g() -> v: f32 {{\n  v = {of}/g().v\n}}\n")
+    };
+    let fine = "group g() -> v: f32 {\n  v = 1 + 2\n}\n";
+    let files = [("a", user("b")), ("b", user("a")), ("c", user("d")), ("d", fine.to_owned())];
+    for (name, text) in files {
+        std::fs::write(folder.join(format!("{name}.mill")), text).expect("writable");
+    }
+    let told = seen(&["nodes", "--from", &folder.display().to_string()]);
+    assert_eq!(told.matches("used::cycle").count(), 2, "{told}");
+    assert!(told.contains("a.mill:1:1: error[used::cycle]"), "{told}");
+    assert!(told.contains("  c/g") && told.contains("  d/g") && !told.contains("  a/g"), "{told}");
+}
+
+#[test]
 fn the_manual_of_groups_says_how_their_setting_is_written() {
     let told = seen(&["nodes", "group"]);
     assert!(told.contains("memo = \"whole\"") && told.contains("\"set\": { \"memo\""), "{told}");
