@@ -481,6 +481,15 @@ fn the_draft_of_the_format_has_no_text_form() {
 }
 
 #[test]
+fn a_cut_off_text_has_one_place() {
+    let told = seen(&["check", &file("cut_off.mill.json", "{ \"millstream\": 2, \n")]);
+    assert!(
+        told.contains("cut_off.mill.json:1:20: ") && told.contains("line 1, column 20"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_unknown_entry_of_a_node_may_be_a_setting() {
     let text = r#"{ "millstream": 2, "nodes": { "n": { "type": "group", "group": "g", "memo": "whole" } } }"#;
     let told = seen(&["check", &file("memo_entry.mill.json", text)]);

@@ -53,7 +53,7 @@ pub enum LoadError {
     Syntax {
         /// Line from 1.
         line: usize,
-        /// Byte of the line from 1.
+        /// Character of the line from 1.
         column: usize,
         /// The message of the JSON reader.
         message: String,

@@ -15,13 +15,17 @@ pub(super) fn explained(text: &str, error: &serde_json::Error) -> (Span, LoadErr
     };
     let next_char = text[at..].chars().next().map_or(0, char::len_utf8);
     let hint = if error.is_eof() { still_open(text) } else { hint(text, at, &message) };
-    let error = LoadError::Syntax { line: error.line(), column: error.column(), message, hint };
     // An empty span would count as none.
     let span = if next_char == 0 {
         Span::new(text.char_indices().next_back().map_or(0, |(last, _)| last), text.len())
     } else {
         Span::new(at, at + next_char)
     };
+    // The same place as that of the span, which is at the last character of a text that ends too early.
+    let before = &text[..span.start as usize];
+    let line = before.matches('\n').count() + 1;
+    let column = before[before.rfind('\n').map_or(0, |end| end + 1)..].chars().count() + 1;
+    let error = LoadError::Syntax { line, column, message, hint };
     (span, error)
 }
 
