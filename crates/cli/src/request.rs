@@ -33,7 +33,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     pub(crate) count: Option<usize>,
     /// Compute only these elements, counted from 0: 0,5,10..20, both ends included
-    #[arg(long, value_name = "ELEMENTS", value_parser = elements)]
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements, allow_hyphen_values = true)]
     pub(crate) only: Option<Mask>,
     /// Evaluate at a time in seconds, T, or at several, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]

@@ -238,3 +238,10 @@ fn a_picture_refuses_elements_if_its_index_is_that_of_the_pixel() {
     assert!(bytes("v.png") == bytes("c.png"), "a vec4 is a color");
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
+
+#[test]
+fn a_negative_element_is_refused_as_an_element_number() {
+    let graph = file("only_negative.mill", "i = context.index()\noutput o: f32 = i * 10\n");
+    let told = seen(&["run", &graph, "--count", "10", "--only", "-1"]);
+    assert!(told.contains("`-1` is not an element number from 0 to"), "{told}");
+}
