@@ -481,6 +481,15 @@ fn the_draft_of_the_format_has_no_text_form() {
 }
 
 #[test]
+fn a_list_that_is_nested_too_deeply_is_reported_as_such() {
+    let (open, close) = ("[".repeat(20_000), "]".repeat(20_000));
+    let text = format!("input x: f32\noutput y: list<f32> = {open}x{close}\n");
+    let told = seen(&["check", &file("deep_list.mill", &text)]);
+    assert!(told.contains("the expression is nested deeper than"), "{told}");
+    assert!(!told.contains("a value is missing"), "{told}");
+}
+
+#[test]
 fn a_cut_off_text_has_one_place() {
     let told = seen(&["check", &file("cut_off.mill.json", "{ \"millstream\": 2, \n")]);
     assert!(

@@ -196,6 +196,7 @@ impl<'t> Parser<'t> {
         }
         let first = self.sources.len();
         if let Err(problem) = self.items() {
+            let not_json = not_json.filter(|_| self.depth <= MAX_NESTING);
             return Err(not_json.unwrap_or(problem));
         }
         let items = self.sources.drain(first..);
