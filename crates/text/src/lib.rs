@@ -70,7 +70,7 @@ pub fn load(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
 /// Reads a document in the text form.
 ///
 /// If a statement has problems, the document contains the readable rest. There is no document if a
-/// statement is lost of which not even the name is known.
+/// node, an input, an output or a group is lost of which not even the name is known, or the format.
 pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     let text = match text_of(bytes, limits) {
         Ok(text) => text,
