@@ -173,7 +173,7 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
 }
 
 fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Problems) -> Loaded {
-    let n_borne = problems.n_errors();
+    let n_marked = problems.n_errors();
     let mut reader = Reader {
         text,
         cursor: Cursor::new(text),
@@ -185,7 +185,7 @@ fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Proble
         no_word: Arc::from(""),
         far: Vec::new(),
         n_nodes: 0,
-        n_borne,
+        n_marked,
         n_harmless: 0,
         inputs: Vec::new(),
         is_lost: false,
@@ -193,7 +193,7 @@ fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Proble
     let document = reader.document();
     Loaded {
         document: (!reader.is_lost).then_some(document),
-        is_wrong: reader.n_unborne() > 0,
+        is_wrong: reader.n_unmarked() > 0,
         format: FORMAT_VERSION,
         problems: reader.problems.finish(),
         json: None,

@@ -49,7 +49,7 @@ impl<'t> Reader<'t> {
         let mut seen = Seen::default();
         self.cursor.enter();
         while let Some(key) = self.field(at, &KEYS, &mut seen) {
-            let n_errors = self.n_unborne();
+            let n_errors = self.n_unmarked();
             match key {
                 "$schema" => document.schema = self.shared_text(at, key),
                 "name" => document.name = self.shared_text(at, key).unwrap_or_default(),
@@ -77,7 +77,7 @@ impl<'t> Reader<'t> {
                     self.cursor.skip();
                 }
             }
-            if self.n_unborne() > n_errors {
+            if self.n_unmarked() > n_errors {
                 document.unread.note_key(key);
             }
         }

@@ -44,7 +44,7 @@ pub(super) struct Reader<'t> {
     pub(super) far: Vec<&'t str>,
     pub(super) n_nodes: usize,
     /// The number of errors that named parts have been marked with.
-    pub(super) n_borne: usize,
+    pub(super) n_marked: usize,
     /// The number of other errors that lose no part.
     pub(super) n_harmless: usize,
     /// The inputs of the current node; reused to save allocations.
@@ -133,8 +133,8 @@ impl<'t> Reader<'t> {
     }
 
     /// The number of errors that no named part has been marked with.
-    pub(super) fn n_unborne(&self) -> usize {
-        self.problems.n_errors() - self.n_borne
+    pub(super) fn n_unmarked(&self) -> usize {
+        self.problems.n_errors() - self.n_marked
     }
 
     /// Reports an error that loses no part.
@@ -218,7 +218,7 @@ impl<'t> Reader<'t> {
                 self.cursor.skip();
                 continue;
             };
-            let (n_unborne, n_harmless) = (self.n_unborne(), self.n_harmless);
+            let (n_unmarked, n_harmless) = (self.n_unmarked(), self.n_harmless);
             if let Some(reason) = name_problem(text) {
                 let error = LoadError::BadName { what, name: shortened(text), reason };
                 self.report(at, &name.range, &error);
@@ -230,14 +230,14 @@ impl<'t> Reader<'t> {
                 let whole = at.entry(key);
                 let error = LoadError::Duplicate { whole, key: shortened(text) };
                 self.report(at, &name.range, &error);
-                self.n_borne += self.n_unborne() - n_unborne;
+                self.n_marked += self.n_unmarked() - n_unmarked;
                 self.cursor.skip();
                 continue;
             }
             let shared = self.names.share(text);
             let mut thing = read(self, text);
             let spot = Spot::new(self.span(&(name.range.start..self.cursor.position())));
-            let n_own = self.n_unborne() - n_unborne;
+            let n_own = self.n_unmarked() - n_unmarked;
             *thing.spot_mut() = if n_own == 0 {
                 spot
             } else if n_own == self.n_harmless - n_harmless {
@@ -245,7 +245,7 @@ impl<'t> Reader<'t> {
             } else {
                 spot.unreadable()
             };
-            self.n_borne += n_own;
+            self.n_marked += n_own;
             self.n_harmless = n_harmless;
             things.append(hash, shared, thing);
         }
