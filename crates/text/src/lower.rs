@@ -179,7 +179,9 @@ fn head(
         What::Use(_) | What::Lock(_) => "",
         What::Unread(entry) => {
             found.is_wrong = true;
-            entry.iter().for_each(|entry| document.unread.note(*entry));
+            if let Some(entry) = entry {
+                document.unread.note(*entry);
+            }
             return;
         }
         _ => return,
