@@ -345,7 +345,7 @@ impl PictureTarget {
             // Elements have their numbers among all elements, also if only some are asked for.
             let element = at.element(i % count);
             let number = match n_elements {
-                Some(n) if n > 1 && has_elements && !has_index => element as i64,
+                Some(n) if n > 1 && has_elements && !has_index && n_moments == 1 => element as i64,
                 _ => at.number(moment),
             };
             let mut name =

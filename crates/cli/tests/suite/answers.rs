@@ -58,14 +58,14 @@ fn a_repeat_that_does_not_settle_names_the_moments() {
     let text = |output: &str| {
         format!(
             "t = convert.to_i32(context.tick())\n\
-             y = repeat step(100, count: convert.to_i32(t < 2 ? 500 : t), until = \"stable\").x\n\
+             w = repeat step(100, count: convert.to_i32(t < 2 ? 500 : t), until = \"stable\")\n\
              output y: f32 = {output}\n\
              group step(x: f32) -> x: f32 {{\n  x = x / 2 + 1\n}}\n"
         )
     };
-    let plain = file("unsettled_moments.mill", &text("y"));
-    let stateful = file("unsettled_ticks.mill", &text("state.integrate(y)"));
-    let maximum = "warning: y: did not become stable within its maximum of rounds";
+    let plain = file("unsettled_moments.mill", &text("w.x"));
+    let stateful = file("unsettled_ticks.mill", &text("state.integrate(w.x)"));
+    let maximum = "warning: w: did not become stable within its maximum of rounds";
     for graph in [&plain, &stateful] {
         let told = seen(&["run", graph, "--frame", "0..2"]);
         assert!(told.contains(&format!("{maximum}, 2 (at frame 2)\n")), "{told}");
@@ -78,7 +78,10 @@ fn a_repeat_that_does_not_settle_names_the_moments() {
         assert_eq!(warning["where"]["frame"], 2, "{told}");
         assert_eq!(warning["frames"], 3, "{told}");
     }
-    let told = seen(&["run", &plain, "--time", "0.05..0.15:0.05"]);
+    let of_time = text("w.x").replace("t = convert.to_i32(context.tick())", "k = context.time()");
+    let of_time = of_time.replace("t < 2 ? 500 : t", "k < 0.1 ? 500 : k * 20 + 0.5");
+    let timed = file("unsettled_times.mill", &of_time);
+    let told = seen(&["run", &timed, "--time", "0.05..0.15:0.05"]);
     let several = "2 (at 0.1 s; in 2 moments, with 2 to 3 rounds)";
     assert!(told.contains(&format!("{maximum}, {several}\n")), "{told}");
 }

@@ -217,7 +217,7 @@ fn pictures_of_elements_at_several_moments_have_both_numbers_in_their_names() {
     assert_eq!(names, [&all[..], &["q.2.05.png", "q.2.06.png"]].concat());
     let has = |name: &str, value: &str| {
         let path = folder.join(name).display().to_string();
-        let read = "input p: image\noutput x: f32 = image.sample(p, context.position()).x\n";
+        let read = "input p: image\noutput x: f64 = image.statistics(p).mean\n";
         let told = seen(&["run", &file("grown.mill", read), "--in", &format!("p=@{path}")]);
         assert!(told.contains(value), "{name}: {told}");
     };
