@@ -191,9 +191,13 @@ fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Proble
         is_lost: false,
     };
     let document = reader.document();
+    // Uses and locks concern all of the document.
+    let is_wrong = reader.n_unmarked() > 0
+        || document.uses.values().any(|def| def.spot.is_wrong())
+        || document.lock.values().any(|lock| lock.spot.is_wrong());
     Loaded {
         document: (!reader.is_lost).then_some(document),
-        is_wrong: reader.n_unmarked() > 0,
+        is_wrong,
         format: FORMAT_VERSION,
         problems: reader.problems.finish(),
         json: None,
