@@ -156,7 +156,7 @@ impl Between {
         look_up: &mut LookUp<'_, '_>,
         (tick, way, n_given): (usize, &Way, usize),
         answer: &mut Answer,
-        (marks, has_failed): (&[Mark], &dyn Fn(&[bool]) -> bool),
+        (marks, has_failed): (&[Mark], FailedState<'_>),
     ) {
         let (results, others): (Vec<_>, Vec<_>) = std::mem::take(&mut answer.outputs)
             .into_iter()
@@ -185,6 +185,9 @@ impl Between {
         }
     }
 }
+
+/// Whether one of these nodes with state failed.
+pub(super) type FailedState<'a> = &'a dyn Fn(&[bool]) -> bool;
 
 /// A result of a step that also computes the next state of a node.
 pub(super) struct Beside {

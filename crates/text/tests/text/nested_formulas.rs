@@ -171,7 +171,8 @@ fn change(nodes: &mut Named<Node>, kind: u8, one: usize, other: usize) {
 
 fn of_expressions(expressions: &[String]) -> Document {
     let lines = expressions.iter().zip(["a", "b", "y"]);
-    let lines: String = lines.map(|(text, name)| format!("{name} = 1 + {text}\n")).collect();
+    let lines: Vec<String> = lines.map(|(text, name)| format!("{name} = 1 + {text}\n")).collect();
+    let lines = lines.concat();
     document(&format!(
         "use w = \"w.mill\"\ninput x: f32\ninput z: f32\ninput f: closure<p: f32 -> h: f32>\n{lines}{GROUPS}"
     ))
