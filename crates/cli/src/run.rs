@@ -193,12 +193,8 @@ pub(crate) fn once(
         warn_of_no_outputs(&program);
     }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
-    match &target {
-        Some(target) if !failed => save::save_answer(target, &answer, &at)?,
-        Some(target) => {
-            eprint(&format!("{} was not written because an output has no value\n", target.name()));
-        }
-        None => {}
+    if let Some(target) = &target {
+        save_unless(failed, target, (&answer, &at))?;
     }
     if let Some(plot) = plot.filter(|_| !failed) {
         let only = args.given.only.as_ref();
@@ -222,6 +218,18 @@ pub(crate) fn once(
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+}
+
+fn save_unless(
+    failed: bool,
+    target: &Target,
+    (answer, at): (&Answer, &Coordinates),
+) -> Result<(), Stop> {
+    if failed {
+        eprint(&format!("{} was not written because an output has no value\n", target.name()));
+        return Ok(());
+    }
+    save::save_answer(target, answer, at)
 }
 
 fn warn_of_no_outputs(program: &Program) {

@@ -42,16 +42,18 @@ impl<'d> Blocks<'d> {
             std::iter::once(&document.nodes).chain(of_groups)
         };
         let mut n_uses: HashMap<&str, u32> = HashMap::new();
-        let mut of_zones = HashSet::new();
+        let mut has_zone = false;
         for node in bodies().flat_map(Named::values) {
             if let NodeKind::Group(name) | NodeKind::Zone(_, name) = &node.kind {
                 *n_uses.entry(name).or_default() += 1;
-                if matches!(node.kind, NodeKind::Zone(..)) {
-                    of_zones.insert(&**name);
-                }
+                has_zone |= matches!(node.kind, NodeKind::Zone(..));
             }
         }
-        let has_zone = !of_zones.is_empty();
+        let of_zones = document.nodes.values().filter_map(|node| match &node.kind {
+            NodeKind::Zone(_, name) => Some(&**name),
+            _ => None,
+        });
+        let of_zones = of_zones.collect();
         let mut plan = Plan {
             all,
             groups,
@@ -102,7 +104,7 @@ struct Plan<'d, 'p> {
     all: Vec<(&'d str, OwnGroup<'d>)>,
     groups: HashMap<&'d str, OwnGroup<'d>>,
     n_uses: HashMap<&'d str, u32>,
-    /// The groups that zones use.
+    /// The groups that zones of the document itself use.
     of_zones: HashSet<&'d str>,
     placed: &'p Placed<'d>,
     /// The number of groups that were written before.
@@ -124,7 +126,8 @@ impl<'d> Plan<'d, '_> {
         self.around = around;
     }
 
-    /// Whether the groups before one can be written above its block: none could be a block itself.
+    /// Whether the groups before one can be written above its block: none could be the block of
+    /// another zone of the document.
     fn fits_above(&self, group: OwnGroup<'d>) -> bool {
         let before = self.all.get(self.n_written..group.at);
         let may_be_block = |name: &str| self.of_zones.contains(name) && self.n_uses[name] == 1;
