@@ -326,7 +326,7 @@ v = for_each(x: f32 of [1, 2]) -> x: f32 = y {
   y = last(x)
 }
 
-output o: f32 = soft(w.x)
+output o: f32 = w.x
 output p: list<f32> = v.x
 ",
     );
