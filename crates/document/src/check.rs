@@ -140,7 +140,8 @@ pub fn open_partly(
     }
     found.append(problems.finish());
     found.sort_by_place();
-    (checked.map(|checked| (document, checked)), found)
+    let is_known = !document.unread.has(Entry::Statements);
+    (checked.filter(|_| is_known).map(|checked| (document, checked)), found)
 }
 
 /// Upgrades a document of format 1, whose nodes have the versions of the registry, to format 2.

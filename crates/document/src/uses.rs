@@ -283,7 +283,8 @@ impl<'a> Files<'a> {
         let read = UsedFile { name: Arc::clone(&file), road: Arc::clone(&road), text: text.into() };
         let read = Arc::new(read);
         let problems = placed(problems, &prefix, &read);
-        let mut document = document.filter(|_| !is_wrong);
+        let is_whole = |read: &Document| !is_wrong && !read.unread.has(Entry::Statements);
+        let mut document = document.filter(is_whole);
         let lock = document.as_ref().map(|document| document.lock.clone()).unwrap_or_default();
         let problems = match &mut document {
             Some(document) => {

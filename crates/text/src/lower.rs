@@ -115,6 +115,9 @@ pub(crate) fn lower<'a>(
     let mut document = Document::new("");
     document.format = FORMAT;
     document.form = Form::Text;
+    if tree.hides_statements {
+        document.unread.note(Entry::Statements);
+    }
     let mut view = None;
     let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
     let mut seen = HashSet::new();

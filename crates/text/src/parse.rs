@@ -314,6 +314,7 @@ impl<'t> Parser<'t> {
         }
         while let Some(block) = self.blocks.pop() {
             self.report(not_closed(block));
+            self.tree.hides_statements = true;
             self.item(What::Close, self.token.start, false, false);
         }
         self.item(What::End, self.token.start, after_blank, false);

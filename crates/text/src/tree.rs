@@ -34,6 +34,8 @@ pub(crate) struct Tree<'t> {
     pub(crate) comments: Vec<Word<'t>>,
     /// The number of unreadable statements, whose names are missing.
     pub(crate) n_lost: usize,
+    /// Whether an unreadable statement may contain others, or a block is not closed.
+    pub(crate) hides_statements: bool,
 }
 
 /// A statement, or the end of a block, with the comments around it.

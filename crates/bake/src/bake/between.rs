@@ -87,18 +87,23 @@ impl Between {
         cuts.iter().any(|cut| self.varies[*cut])
     }
 
-    /// Whether outputs read state other than through these results.
+    /// Whether outputs, or results to compute for them, read state other than through the results
+    /// that are given: as the state before a tick, or as the given state after it.
     pub(super) fn reads_state(
         &self,
         look_up: &LookUp<'_, '_>,
-        missing: &[usize],
-        given: &[usize],
+        (missing, computed): (&[usize], &[usize]),
+        (given, states): (&[usize], &[StepSource]),
     ) -> bool {
         let plan = look_up.plan();
         let mut is_seen = SideTable::for_arena(&plan.steps, false);
-        let mut ahead: Vec<StepSource> =
-            missing.iter().map(|output| look_up.outputs()[*output].source).collect();
+        let outputs = missing.iter().map(|output| look_up.outputs()[*output].source);
+        let computed = computed.iter().map(|cut| self.cuts.sources[*cut]);
+        let mut ahead: Vec<StepSource> = outputs.chain(computed).collect();
         while let Some(source) = ahead.pop() {
+            if states.contains(&source) {
+                return true;
+            }
             let is_given = given.iter().any(|cut| self.cuts.sources[*cut] == source);
             if is_given || std::mem::replace(&mut is_seen[source.step], true) {
                 continue;
@@ -203,6 +208,8 @@ pub(super) struct After {
     pub(super) plan: Plan,
     /// The states by name, each with the input that gives it.
     states: Vec<(Arc<str>, Arc<str>)>,
+    /// The sources of the states.
+    pub(super) state_sources: Vec<StepSource>,
     /// The inputs that give the results between.
     results: Vec<Arc<str>>,
 }
@@ -224,7 +231,7 @@ impl After {
         let of_cut = |(at, cut): (usize, &usize)| (between.cuts.sources[*cut], name(at));
         let mut given: Vec<(StepSource, Arc<str>)> = cuts.iter().enumerate().map(of_cut).collect();
         let results = given.iter().map(|(_, name)| Arc::clone(name)).collect();
-        let mut states = Vec::new();
+        let (mut states, mut state_sources) = (Vec::new(), Vec::new());
         // In another context, a result is not the state.
         let (_, is_affected) = contexts(plan);
         let nodes = reads.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
@@ -236,10 +243,12 @@ impl After {
             if !is_affected[source.step] && given.iter().all(|(known, _)| *known != source) {
                 let name = name(given.len());
                 states.push((Arc::clone(state), Arc::clone(&name)));
+                state_sources.push(source);
                 given.push((source, name));
             }
         }
-        Some(Self { plan: plan.spliced(&given, &between.published()), states, results })
+        let plan = plan.spliced(&given, &between.published());
+        Some(Self { plan, states, state_sources, results })
     }
 
     /// The number of inputs that the plan has in addition.

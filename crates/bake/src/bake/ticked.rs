@@ -175,9 +175,11 @@ impl Ticks<'_, '_, '_> {
                 return Ok(position);
             }
             let results = self.between.read(self.look_up, tick, &self.given);
-            let reads_state = results.is_none()
-                || self.given.is_empty()
-                || self.between.reads_state(self.look_up, &missing, &self.given);
+            let reads_state = results.is_none() || self.given.is_empty() || {
+                let states = after.as_ref().map_or(&[][..], |(it, _)| &it.state_sources);
+                let asked = (&missing[..], &way.computed[..]);
+                self.between.reads_state(self.look_up, asked, (&self.given, states))
+            };
             if reads_state && self.keep(&missing) {
                 return Ok(position);
             }

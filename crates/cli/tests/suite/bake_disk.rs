@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::bake::{folder, text};
-use crate::{file, json, seen};
+use crate::{file, json, new_file, seen};
 
 /// A document of which each frame is stored.
 fn graph(name: &str) -> String {
@@ -150,4 +150,33 @@ fn files_that_a_bake_is_writing_are_kept_and_counted() {
     drop(two);
     let told = seen(&clean);
     assert!(told.contains("1 file was kept because a bake is writing it\n"), "{told}");
+}
+
+#[test]
+fn stored_results_are_read_although_a_value_is_also_the_next_state() {
+    let graph = |add: u32| {
+        let text = format!(
+            "fps 10\nt = convert.to_f32(context.time())\nk = convert.to_f32(context.tick())\n\
+             s = control.switch(condition: t > 100, false: k, true: 2)\n\
+             f = repeat slow(count: 9, x: s)\nh = repeat slow(count: 20000, x: t * s)\n\
+             d = state.delay(t)\noutput a: f32 = h.x - f.x + {add}\noutput b: f32 = (d)\n\
+             group slow(x: f32) -> x: f32 = x * 0.9999 + 0.0001 {{\n}}\n"
+        );
+        file(&format!("also_next_{add}.mill"), &text)
+    };
+    let folder = new_file("also_next");
+    let (cache, out) = (folder.join("cache"), folder.join("out"));
+    let baked = |add: u32, frames: &str, cached: bool| {
+        std::fs::remove_dir_all(&out).ok();
+        let (graph, out) = (graph(add), out.display().to_string());
+        let cache = cache.display().to_string();
+        let cached: &[&str] = if cached { &["--cache", &cache] } else { &["--no-cache"] };
+        let args = ["bake", &*graph, "--frames", frames, "-o", &*out];
+        let told = seen(&[&args[..], cached].concat());
+        let path = std::path::Path::new(&out).join("frames.csv");
+        std::fs::read_to_string(path).unwrap_or_else(|_| panic!("{told}"))
+    };
+    baked(1, "3..5", true);
+    assert_eq!(baked(2, "0..5", true), baked(2, "0..5", false));
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
 }

@@ -6,6 +6,7 @@ use millstream_base::Type;
 use millstream_base::diagnostics::only_counted;
 use millstream_base::literal::form_of;
 use millstream_node::Zone;
+use millstream_node::interface::CALL;
 use millstream_node::zone::{Course, OwnInput};
 use millstream_node::{
     signature::Default as SocketDefault, signature::Socket, signature::SocketType,
@@ -16,7 +17,7 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::shapes::{ClosureShape, NodeShape, Shape, Shapes};
 use crate::at::{At, Part};
-use crate::model::{Input, InputValue, Link, Made, Node, WrongArgument};
+use crate::model::{Input, InputValue, Link, Made, Node, NodeKind, WrongArgument};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 
@@ -125,11 +126,25 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
                 let shape = self.shapes.closure(closure);
                 self.closure_node(node, shape, at);
             }
-            NodeShape::Call | NodeShape::Broken => {
-                node.inputs.iter().for_each(|(_, input)| self.names.mark_used(input));
-            }
+            NodeShape::Call | NodeShape::Broken => self.broken_node(node, at),
         }
         true
+    }
+
+    /// A node whose inputs are not known. If a call is one because of an unknown name, nothing else
+    /// reports it.
+    fn broken_node(&mut self, node: &'d Node, at: At<'_>) {
+        let is_call = matches!(&node.kind, NodeKind::Type(ty) if **ty == *CALL);
+        for (name, input) in node.inputs.iter() {
+            self.names.mark_used(input);
+            let sources = match &input.value {
+                InputValue::Several(sources) => &sources[..],
+                _ => std::slice::from_ref(input),
+            };
+            for source in sources.iter().filter(|_| is_call) {
+                self.source(source, at, name);
+            }
+        }
     }
 
     fn node(&mut self, node: &'d Node, shape: &Shape, at: At<'_>) {

@@ -15,6 +15,8 @@ pub enum Entry {
     Locks,
     /// `fps` or `start_frame`.
     Time,
+    /// Any: a statement that could not be read may contain others.
+    Statements,
 }
 
 /// The entries of a document that loading could not read completely. A name that leads nowhere may

@@ -9,8 +9,10 @@ fn values(text: &str) -> (Option<f32>, Option<f32>, usize) {
     let library = |_: &str| Ok::<_, &str>(HALF.to_vec());
     let engine = Engine::new().with_documents(library);
     assert!(engine.load(text.as_bytes()).is_err(), "{text}");
-    let is_read = engine.read(text.as_bytes()).0.is_some();
-    assert_eq!(is_read, text.contains("\"g\": "), "only a damaged group is known by name: {text}");
+    // What lacks a part is not taken for a document.
+    if let Some(document) = engine.read(text.as_bytes()).0 {
+        assert!(engine.compile(document).is_err(), "{text}");
+    }
     let (program, problems) = engine.load_partly(text.as_bytes());
     let n_errors = problems.iter().filter(|it| it.severity == Severity::Error).count();
     let Some(program) = program else { return (None, None, n_errors) };
@@ -94,6 +96,45 @@ fn a_damaged_statement_stops_only_what_depends_on_it() {
     }
     let (ok, bad, n_errors) = values("name 4\noutput ok: f32 = 1 + 2\noutput bad: f32 = 3 + 4\n");
     assert_eq!((ok, bad, n_errors), (Some(3.0), Some(7.0), 1));
+}
+
+#[test]
+fn a_statement_that_may_contain_another_stops_everything() {
+    for lines in [
+        "a = max(1,\ne = 3",
+        "view { \"a\":\nfps 30",
+        "a = 1 + 1 fps 30",
+        "a = 1 input e: f32 = 3",
+        "u = {\ninput e: f32 = 3",
+        "input q: list<f32> = [1,\ne = 3",
+        "i=put e: f32 = 3",
+        "group g(x: f32) -> value: f32 {\n  value = x\ne = 3",
+    ] {
+        let output = "output ok: f32 = e * 2";
+        let is_group = lines.starts_with("group");
+        let text = if is_group { [output, lines] } else { [lines, output] }.join("\n") + "\n";
+        assert_eq!(values(&text).0, None, "{text}");
+    }
+    // Lists of arguments, and what an expression refers to, are no statements.
+    for line in
+        ["a = noise.fbm(1, octaves = 3, scale: )", "a = 2 * input x +", "output b: f32 = (1"]
+    {
+        let (ok, _, n_errors) = values(&format!("output ok: f32 = 1 + 2\n{line}\n"));
+        assert_eq!((ok, n_errors), (Some(3.0), 1), "{line}");
+    }
+}
+
+#[test]
+fn a_call_of_an_unknown_closure_is_reported() {
+    for text in [
+        "output ok: f32 = 1 + 2\na = call(nope, x: 3)\n",
+        "output ok: f32 = 1 + 2\na = call([nope])\n",
+    ] {
+        let (ok, _, n_errors) = values(text);
+        assert_eq!((ok, n_errors), (Some(3.0), 1), "{text}");
+    }
+    let told = Engine::new().load(b"output y: f32 = call(nope, x: 3)\n").expect_err("it is wrong");
+    assert!(told.to_string().contains("no node called `nope`"), "{told}");
 }
 
 #[test]

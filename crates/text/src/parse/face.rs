@@ -242,6 +242,7 @@ impl<'t> Parser<'t> {
         while let Some(block) = self.blocks.pop() {
             // The group before it is not closed.
             self.report(super::not_closed(block));
+            self.tree.hides_statements = true;
             self.item(What::Close, self.token.start, false, true);
         }
         let name = self.name("the name of the group")?;

@@ -6,6 +6,7 @@ use millstream_base::Span;
 
 use super::{Opened, Parser, not_closed};
 use crate::error::Problem;
+use crate::name;
 use crate::token::{Kind, Symbol, Token};
 use crate::tree::{ExprId, ExprKind, What};
 
@@ -38,7 +39,9 @@ impl<'t> Parser<'t> {
         if self.text[line_start(self.text, start)..start].trim().is_empty() {
             resume = self.skipped(start, resume, opens);
         }
-        if self.text[start..resume].trim_end().ends_with('{') {
+        let lost = &self.text[start..resume.min(self.text.len())];
+        self.tree.hides_statements |= hides_statements(lost);
+        if lost.trim_end().ends_with('{') {
             head = self.lost_block(head);
         }
         if matches!(head, What::Group(_) | What::Block { .. }) {
@@ -86,6 +89,39 @@ impl<'t> Parser<'t> {
             resume = line_end(self.text, resume);
         }
     }
+}
+
+/// Whether a statement may start inside another one that could not be read: with a keyword or `name
+/// =`, unless that is the start of the other one, or in an expression on its line.
+fn hides_statements(lost: &str) -> bool {
+    const KEYWORDS: [&str; 11] = [
+        "fps",
+        "start_frame",
+        "millstream",
+        "input",
+        "output",
+        "group",
+        "use",
+        "lock",
+        "view",
+        "name",
+        "schema",
+    ];
+    let own = lost.find('=');
+    let mut words = lost.char_indices().skip(1).filter(|(at, c)| {
+        let before = lost[..*at].chars().next_back();
+        name::starts(*c) && !before.is_some_and(|c| name::continues(c) || matches!(c, '.' | '`'))
+    });
+    words.any(|(at, _)| {
+        let end = name::plain_end(lost, at);
+        let after = lost[end..].trim_start_matches([' ', '\t']);
+        let is_own = own == Some(lost.len() - after.len()) && !lost[..at].contains('\n');
+        let is_set = after.starts_with('=') && !after.starts_with("==") && !is_own;
+        let is_keyword = KEYWORDS.contains(&&lost[at..end]) && after.len() < lost[end..].len();
+        let before = lost[..at].trim_end_matches([' ', '\t', '`']);
+        is_set && !before.ends_with(['(', ','])
+            || is_keyword && !before.ends_with(|c: char| "(,=+-*/^<>?:&|![{".contains(c))
+    })
 }
 
 /// The start of the line that holds a place.
