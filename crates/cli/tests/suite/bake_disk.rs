@@ -173,7 +173,7 @@ fn stored_results_are_read_although_a_value_is_also_the_next_state() {
         let cached: &[&str] = if cached { &["--cache", &cache] } else { &["--no-cache"] };
         let args = ["bake", &*graph, "--frames", frames, "-o", &*out];
         let told = seen(&[&args[..], cached].concat());
-        let path = std::path::Path::new(&out).join("frames.csv");
+        let path = Path::new(&out).join("frames.csv");
         std::fs::read_to_string(path).unwrap_or_else(|_| panic!("{told}"))
     };
     baked(1, "3..5", true);
