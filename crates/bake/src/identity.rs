@@ -177,12 +177,21 @@ fn body(body: &ZoneBody, named: &mut Named) -> Option<Key> {
         hash.add(above[source.step]);
         hash.number(source.output.into());
     };
-    let operands = operands(plan);
+    // Each is determined once, since zones inside are walked for it.
+    let all = plan.instances.as_slice().iter().map(|instance| Identity::of(instance));
+    let identities: SideTable<InstanceId, Identity> = SideTable::from_vec(all.collect());
+    let operands = operands(plan, &identities);
     for id in order(plan, &operands) {
         let step = &plan.steps[id];
         let mut hash = KeyHasher::new("step");
         match step.op {
-            StepOp::Call(call) => hash.add(identity(&plan.instances[call], named)),
+            StepOp::Call(call) => {
+                let Identity { key, named: mentioned } = &identities[call];
+                hash.add(*key);
+                for feature in mentioned {
+                    named.add(feature, &mut hash);
+                }
+            }
             StepOp::Const(constant) => {
                 if !hash.data(&plan.constants[constant]) {
                     return None;
@@ -198,11 +207,7 @@ fn body(body: &ZoneBody, named: &mut Named) -> Option<Key> {
 }
 
 /// The order of operands in the body of a zone.
-fn operands(plan: &Plan) -> Operands {
-    // The names of features are left out.
-    let all = plan.instances.as_slice().iter();
-    let all: SideTable<InstanceId, Key> =
-        SideTable::from_vec(all.map(|it| identity(it, &mut Named::default())).collect());
+fn operands(plan: &Plan, identities: &SideTable<InstanceId, Identity>) -> Operands {
     let leaf_of = |step: StepId| {
         let mut hash = KeyHasher::new("leaf");
         match plan.steps[step].op {
@@ -212,7 +217,7 @@ fn operands(plan: &Plan) -> Operands {
         }
         Some(hash.key())
     };
-    Operands::new(plan, &|instance| all[instance], &leaf_of, None)
+    Operands::new(plan, &|instance| identities[instance].key, &leaf_of, None)
 }
 
 /// The steps above the outputs, each after all that it reads, in an order that only links determine.

@@ -1,12 +1,13 @@
 //! The order in which keys have the operands of operations that commute.
 //!
 //! Merging keeps the first form of `a * b` and `b * a`, so the order of operands in a plan depends on
-//! the order of the document. In keys, operands are in an order that depends only on what is above
-//! them: first with any results of cheap steps, whose values are part of keys frame by frame, and
-//! only then with all nodes. Operands that are still equal are in the order of the plan.
+//! the order of the document. In keys, operands are in an order that depends only on the steps that
+//! compute them: first with any results of cheap steps, whose values are part of keys frame by
+//! frame, and only then with all nodes. Operands that are still equal are in the order of the plan.
 //!
-//! State has a label: a hash of what is above its next value, in which state has labels too. They are
-//! found in rounds, until a round distinguishes no more nodes than the one before.
+//! Each node with state has a label: a hash of the steps that compute its next value, which contains
+//! the labels of the states that these steps read. Labels are found in rounds, until a round
+//! distinguishes no more nodes than the one before.
 
 use millstream_base::id::SideTable;
 use millstream_ir::graph::InstanceId;
@@ -23,7 +24,7 @@ const ROUNDS: usize = 64;
 /// Which steps have their first two operands in the other order.
 pub(crate) struct Operands(SideTable<StepId, bool>);
 
-/// What is known about the parts of a plan.
+/// A plan with the keys of its instances, constants and inputs.
 struct Parts<'a> {
     plan: &'a Plan,
     commutes: SideTable<InstanceId, bool>,

@@ -78,7 +78,7 @@ impl Unsettled {
         std::mem::take(&mut *self.known())
     }
 
-    /// What was noted without a moment was of this one.
+    /// Moves what was noted without a moment to this moment.
     fn was_of(&self, moment: usize) {
         let mut known = self.known();
         if let Some(rounds) = known.remove(&None) {

@@ -231,7 +231,7 @@ impl After {
         let of_cut = |(at, cut): (usize, &usize)| (between.cuts.sources[*cut], name(at));
         let mut given: Vec<(StepSource, Arc<str>)> = cuts.iter().enumerate().map(of_cut).collect();
         let results = given.iter().map(|(_, name)| Arc::clone(name)).collect();
-        let (mut states, mut state_sources) = (Vec::new(), Vec::new());
+        let mut states = Vec::new();
         // In another context, a result is not the state.
         let (_, is_affected) = contexts(plan);
         let nodes = reads.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
@@ -243,10 +243,10 @@ impl After {
             if !is_affected[source.step] && given.iter().all(|(known, _)| *known != source) {
                 let name = name(given.len());
                 states.push((Arc::clone(state), Arc::clone(&name)));
-                state_sources.push(source);
                 given.push((source, name));
             }
         }
+        let state_sources = given[cuts.len()..].iter().map(|(source, _)| *source).collect();
         let plan = plan.spliced(&given, &between.published());
         Some(Self { plan, states, state_sources, results })
     }

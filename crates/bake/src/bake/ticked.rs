@@ -167,7 +167,7 @@ impl Ticks<'_, '_, '_> {
             }
             let tick = self.look_up.keyed(position);
             let way = self.between.way(self.look_up, tick, &missing);
-            // What is the same in all frames is known in this bake.
+            // Without an earlier bake, this one computed what is the same in all frames.
             let is_given = self.has_earlier || self.between.any_varies(&way.given);
             let given = if is_given { &way.given[..] } else { &[] };
             if self.given != given {
@@ -412,8 +412,8 @@ impl Ticks<'_, '_, '_> {
         }
     }
 
-    /// Evaluates outputs from given results. Adds the marks of the evaluation, and of what is given, to
-    /// those before it.
+    /// Evaluates outputs from given results. The marks are those from before, those of the evaluation,
+    /// and those of the given results.
     fn show(
         &mut self,
         (after, parts, evaluator): (&After, &mut Parts<'_>, &mut dyn Evaluator),

@@ -24,9 +24,8 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
         for node in &body.nodes {
             let CheckedKind::Call(instance) = &node.kind else { continue };
             let at = At::group(&body.name).part(Part::Node(&node.name));
-            let parts = instance.network.iter().flat_map(|network| &network.parts);
-            let all = parts.map(|part| &part.instance).chain([instance]);
-            for (is_argument, name, ty) in all.flat_map(|instance| named_features(instance)) {
+            let all = with_parts(instance).flat_map(named_features);
+            for (is_argument, name, ty) in all {
                 let first = firsts
                     .entry((is_argument, name))
                     .or_insert_with(|| First { ty, path: at.path() });
@@ -47,10 +46,7 @@ pub(super) fn note_readers_of_time(bodies: &Arena<BodyId, Body>, problems: &mut 
     for body in bodies.as_slice() {
         for node in &body.nodes {
             let reads = match &node.kind {
-                CheckedKind::Call(instance) => {
-                    let parts = instance.network.iter().flat_map(|network| &network.parts);
-                    parts.map(|part| &part.instance).chain([instance]).any(|it| reads_time(it))
-                }
+                CheckedKind::Call(instance) => with_parts(instance).any(reads_time),
                 CheckedKind::Zone(zone) => zone.course.mode.zone() == Zone::Simulate,
                 CheckedKind::Group(_)
                 | CheckedKind::Closure(_)
@@ -62,6 +58,12 @@ pub(super) fn note_readers_of_time(bodies: &Arena<BodyId, Body>, problems: &mut 
             }
         }
     }
+}
+
+/// The instances of the nodes of an expression, and the instance itself.
+fn with_parts(instance: &Instance) -> impl Iterator<Item = &Instance> {
+    let parts = instance.network.iter().flat_map(|network| &network.parts);
+    parts.map(|part| &*part.instance).chain([instance])
 }
 
 /// Whether an instance reads or changes the time, or has state.

@@ -131,8 +131,8 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         true
     }
 
-    /// A node whose inputs are not known. If a call is one because of an unknown name, nothing else
-    /// reports it.
+    /// A node whose inputs are not known. In a call, an unknown name may be the reason, which nothing
+    /// else reports.
     fn broken_node(&mut self, node: &'d Node, at: At<'_>) {
         let is_call = matches!(&node.kind, NodeKind::Type(ty) if **ty == *CALL);
         for (name, input) in node.inputs.iter() {

@@ -113,3 +113,30 @@ fn views_of_simulations_give_the_values_of_single_evaluations() {
         }
     }
 }
+
+#[test]
+fn keys_of_nested_zones_take_no_longer_for_each_level_than_for_the_last() {
+    // If each level took twice as long, this would take hours.
+    const DEPTH: usize = 32;
+    let mut text = String::from("s = simulate step(0)\n");
+    for level in 0..DEPTH {
+        let start = if level == 0 { "s.x" } else { "x * 0.5 + x" };
+        let open =
+            format!("z{level} = repeat(x: f64 = {start}, count: 1) -> x: f64 = y{level} {{\n");
+        text += &open;
+    }
+    text += &format!("y{} = x * 0.5 + 1\n", DEPTH - 1);
+    for level in (1..DEPTH).rev() {
+        text += &format!("}}\ny{} = z{level}.x * 0.25 + z{level}.x * x\n", level - 1);
+    }
+    text += "}\noutput y: f64 = z0.x\ngroup step(x: f64) -> x: f64 {\n  x = x + 1\n}\n";
+    let (engine, _) = engine();
+    let program = engine.load(text.as_bytes()).expect("it compiles");
+    let (store, request, frames) = (Store::new("nested"), Request::new(), [0, 1, 2]);
+    let bake = Bake::new(program.plan(), request.clone(), frames.to_vec()).expect("it fits");
+    for (frame, (y, _)) in frames.iter().zip(baked(&program, &request, &frames, &mut store.open()))
+    {
+        let expected = alone(&bake, *frame).column("y").expect("it is an f64")[0];
+        assert_eq!(y.to_bits(), f64::to_bits(expected));
+    }
+}
