@@ -487,6 +487,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
             name: std::sync::Arc::clone(&output.name),
             ty: output.ty,
             value: None,
+            partial: None,
         };
         Answer {
             outputs: self.bake.outputs.iter().map(blank).collect(),

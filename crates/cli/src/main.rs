@@ -20,6 +20,7 @@ mod evaluators;
 mod explain;
 mod fmt;
 mod format;
+mod gaps;
 mod given;
 #[cfg(feature = "blender")]
 mod import;

@@ -12,7 +12,7 @@ use millstream::document::{
 };
 use millstream::evaluate::{Data, RequestAxis};
 use millstream::values::{Column, Image, Type, Value, ValueType};
-use millstream::{Answer, Engine, Evaluator, Feature, Footprint, Given, Program, Request};
+use millstream::{Answer, Engine, Evaluator, Feature, Footprint, Given, Mask, Program, Request};
 use millstream_io::pictures::{
     Depth, PictureFailure, PictureFormat, PictureSpec, Transfer, read_picture, write_picture,
 };
@@ -270,8 +270,8 @@ impl PictureTarget {
         output: &str,
         (at, n_elements): (&Coordinates, Option<usize>),
     ) -> Result<bool, Stop> {
-        let series = answer.output(output).and_then(|it| it.value.as_ref());
-        let Some(series) = series else {
+        let found = answer.output(output);
+        let Some((found, series)) = found.and_then(|it| Some((it, it.known()?))) else {
             eprint(&format!("{} was not written\n", self.path.display()));
             return Ok(false);
         };
@@ -295,7 +295,9 @@ impl PictureTarget {
             }
             _ => {
                 let images = answer.column_over(series, &axes);
-                self.write_sequence(&images, (answer, &axes), (at, n_elements))?;
+                let partial = found.partial.as_ref();
+                let missing = partial.map(|it| answer.missing_over(it, &axes)).unwrap_or_default();
+                self.write_sequence((&images, &missing), (answer, &axes), (at, n_elements))?;
             }
         }
         Ok(true)
@@ -309,10 +311,11 @@ impl PictureTarget {
         }
     }
 
-    /// Writes one picture for each cell of these axes, such as each moment and view.
+    /// Writes one picture for each cell of these axes, such as each moment and view, apart from the
+    /// missing ones.
     fn write_sequence(
         &self,
-        images: &Column,
+        (images, missing): (&Column, &Mask),
         (answer, axes): (&Answer, &[RequestAxis]),
         (at, n_elements): (&Coordinates, Option<usize>),
     ) -> Result<(), Stop> {
@@ -340,7 +343,7 @@ impl PictureTarget {
             let help = "write # in the file name in place of the number, such as out.####.png";
             return Err(usage(n_numbered, help));
         }
-        for (i, image) in images.iter().enumerate() {
+        for (i, image) in images.iter().enumerate().filter(|(i, _)| !missing.contains(*i)) {
             let (view, moment) = (i / count % n_views, i / (count * n_views));
             // Elements have their numbers among all elements, also if only some are asked for.
             let element = at.element(i % count);

@@ -121,6 +121,11 @@ impl Target {
         self.format() == Some(Format::NPY)
     }
 
+    /// Whether a file notes at its start that rows may lack values.
+    pub(crate) fn notes_gaps(&self) -> bool {
+        self.format().is_some_and(|format| ["parquet", "arrow"].contains(&format.name()))
+    }
+
     fn format(&self) -> Option<Format> {
         self.format.or_else(|| Format::of_path(self.path.as_ref()?).ok())
     }
@@ -143,14 +148,15 @@ impl Target {
     }
 
     /// A writer for these columns, with faces between their rows, or with rows that are the cells
-    /// of axes of these extents.
+    /// of axes of these extents; `has_gaps` says whether rows lack values.
     pub(crate) fn writer(
         &self,
         columns: Vec<ColumnSpec>,
         faces: Option<Arc<Faces>>,
         axes: Vec<usize>,
+        has_gaps: bool,
     ) -> Result<TableWriter, Stop> {
-        self.writer_with(columns, WriteOptions { faces, axes, ..WriteOptions::default() })
+        self.writer_with(columns, WriteOptions { faces, axes, has_gaps, ..WriteOptions::default() })
     }
 
     /// A writer for these columns.

@@ -14,6 +14,7 @@ use millstream_io::pictures::Depth;
 use crate::document::{Text, compile_for, read_until};
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
+use crate::gaps::{Lack, is_lost};
 use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
@@ -162,14 +163,22 @@ pub(crate) fn once(
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
-        let given = request_of(args, &program, &args.outputs, limits, started, Files::Later)?;
-        let at = args.given.coordinates(program.plan(), &given);
-        let n_block = args.block as usize;
-        let program = &program;
-        let stream = Stream { program, request: given, outputs, sources, n_block };
-        let exit = stream.run(evaluator, target)?;
-        unsettled::report(program, &at);
-        return Ok(exit);
+        let request =
+            request_of(args, &program, &args.outputs, limits.clone(), started, Files::Later)?;
+        let at = args.given.coordinates(program.plan(), &request);
+        let (program, n_block) = (&program, args.block as usize);
+        let mut has_gaps = false;
+        let mut parts = Some((sources, outputs));
+        while let Some((sources, outputs)) = parts {
+            let request = request.clone();
+            let stream = Stream { program, request, outputs, sources, n_block, has_gaps };
+            if let Some(exit) = stream.run(evaluator, target)? {
+                unsettled::report(program, &at);
+                return Ok(exit);
+            }
+            has_gaps = true;
+            parts = in_blocks(args, target, program, &limits, started)?;
+        }
     }
     let program = with_fields(args, &engine, &text, program)?;
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
@@ -193,8 +202,9 @@ pub(crate) fn once(
         warn_of_no_outputs(&program);
     }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
+    let is_any_lost = answer.outputs.iter().any(is_lost);
     if let Some(target) = &target {
-        save_unless(failed, target, (&answer, &at))?;
+        save_unless(is_any_lost, target, (&answer, &at))?;
     }
     if let Some(plot) = plot.filter(|_| !failed) {
         let only = args.given.only.as_ref();
@@ -208,7 +218,7 @@ pub(crate) fn once(
         }
         Format::Text => {
             // Saved outputs are not printed as well.
-            if args.save.is_none() || failed {
+            if args.save.is_none() || is_any_lost {
                 show::text(&answer, &at, terminal::of_stdout())?;
             }
             if args.stats {
@@ -221,11 +231,11 @@ pub(crate) fn once(
 }
 
 fn save_unless(
-    failed: bool,
+    is_any_lost: bool,
     target: &Target,
     (answer, at): (&Answer, &Coordinates),
 ) -> Result<(), Stop> {
-    if failed {
+    if is_any_lost {
         eprint(&format!("{} was not written because an output has no value\n", target.name()));
         return Ok(());
     }
@@ -376,7 +386,7 @@ fn request_of(
         (false, true) => LogDetail::Counts,
         (false, false) => LogDetail::Off,
     };
-    Ok(request.with_log(detail))
+    Ok(request.with_log(detail).with_partial())
 }
 
 /// The files that this call reads.
@@ -440,7 +450,7 @@ fn in_blocks(
 pub(crate) fn report_failures(answer: &Answer, at: &Coordinates) {
     report_nodes(answer.failures.iter(), at);
     for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
-        eprint(&format!("output `{}` has no value\n", visible(&output.name)));
+        Lack::of(output, answer).report(&output.name);
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use millstream::Mask;
 use millstream::Registry;
 use millstream::diagnostics::counted;
 use millstream::document::{Document, save, to_text};
@@ -18,7 +19,7 @@ use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
 use crate::tables::{Coordinates, Moments};
 use crate::terminal::{eprint, visible};
-use crate::{interrupt, mesh};
+use crate::{gaps, interrupt, mesh};
 
 /// The number of rows written at once.
 const BLOCK: usize = 1 << 16;
@@ -71,6 +72,7 @@ pub(crate) fn write_outputs(
     let (faces, outputs) =
         if target.is_mesh() { mesh::faces_and_rest(outputs)? } else { (None, outputs.to_vec()) };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
+    let mut missing: Vec<Mask> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer, &outputs) {
         columns.extend(items.into_iter().map(|(spec, list)| (spec, Source::Items(list))));
         n
@@ -80,7 +82,11 @@ pub(crate) fn write_outputs(
             columns.extend(coordinates(target, at, answer.count.is_some()));
         }
         for output in &outputs {
-            let Some(series) = &output.value else { continue };
+            let Some(series) = output.known() else { continue };
+            let lacking = output.partial.as_ref();
+            let lacking = lacking.map(|it| answer.missing_over(it, &RequestAxis::ALL));
+            missing.resize(columns.len(), Mask::empty());
+            missing.push(lacking.unwrap_or_else(Mask::empty));
             columns.push((ColumnSpec::new(&output.name, output.ty), Source::Series(series)));
         }
         answer.n_cells()
@@ -89,9 +95,13 @@ pub(crate) fn write_outputs(
     if target.is_mesh() {
         mesh::rename(&mut specs);
     }
+    for ((spec, _), missing) in columns.iter().zip(&missing) {
+        gaps::refuse(target, spec, missing.len())?;
+    }
+    let has_gaps = missing.iter().any(|missing| !missing.is_empty());
     let n_faces = faces.as_ref().map(|faces| faces.len());
     let axes = if n_rows == answer.n_cells() { extents(answer) } else { Vec::new() };
-    let mut writer = target.writer(specs, faces, axes).map_err(|refusal| {
+    let mut writer = target.writer(specs, faces, axes, has_gaps).map_err(|refusal| {
         let unequal = if refusal.is_misfit() { unequal(&target.name(), &outputs) } else { None };
         unequal.unwrap_or(refusal)
     })?;
@@ -102,7 +112,9 @@ pub(crate) fn write_outputs(
         let end = n_rows.min(start + BLOCK);
         let block: Vec<Column> =
             columns.iter().map(|(_, source)| source.rows(start..end, answer)).collect();
-        writer.write_rows(&block).map_err(|error| stop(&error))?;
+        let here = |missing: &Mask| missing.within(start..end).shift(-(start as isize));
+        let missing: Vec<Mask> = missing.iter().map(here).collect();
+        gaps::write_rows(&mut writer, target, &block, &missing)?;
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;

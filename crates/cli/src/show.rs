@@ -6,9 +6,9 @@
 
 use std::io::{BufWriter, StdoutLock, Write};
 
-use millstream::Program;
 use millstream::evaluate::{Answer, Data, OutputAnswer, Series};
 use millstream::values::{Image, Table as DataTable, Type, Value, to_plain_json};
+use millstream::{Mask, Program};
 use serde_json::{Value as Json, json};
 
 use crate::brief::MAX_INLINE;
@@ -20,6 +20,9 @@ use crate::{brief, dots, stats, summary};
 
 /// The number of rows printed of a longer table.
 const N_HEAD: usize = 8;
+
+/// The cell of a value that failed.
+const FAILED: &str = "(failed)";
 
 fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, std::io::stdout().lock())
@@ -76,6 +79,7 @@ fn of_table<'a>(names: &'a [String], table: &DataTable) -> Table<'a> {
         axes: Vec::new(),
         keys: vec![Key { name: "row", of_row: Box::new(|row| row.to_string()) }],
         columns: columns.map(|(name, (_, column))| (&**name, column.clone())).collect(),
+        missing: vec![Mask::empty(); names.len()],
         n_rows: table.n_rows(),
     }
 }
@@ -101,7 +105,9 @@ fn write_table(out: &mut impl Write, table: &Table<'_>, style: Style) -> Result<
     let mut rows = Vec::with_capacity(shown);
     for row in 0..shown {
         let mut cells: Vec<String> = table.keys.iter().map(|key| (key.of_row)(row)).collect();
-        cells.extend(table.columns.iter().map(|(_, column)| brief::cell(&column.get(row))));
+        cells.extend(table.columns.iter().zip(&table.missing).map(|((_, column), missing)| {
+            if missing.contains(row) { FAILED.to_owned() } else { brief::cell(&column.get(row)) }
+        }));
         rows.push(cells);
     }
     write_aligned(out, &head, &rows, style)?;
@@ -109,7 +115,7 @@ fn write_table(out: &mut impl Write, table: &Table<'_>, style: Style) -> Result<
         let rest = format!("... {} more rows", table.n_rows - shown);
         writeln!(out, "{}", style.faint(&rest))?;
     }
-    let lanes = summary::lanes(&table.columns);
+    let lanes = summary::lanes(&table.columns, &table.missing);
     if table.n_rows > 1 && !lanes.is_empty() {
         writeln!(out)?;
         let (head, rows) = summary::table(&lanes);
@@ -195,7 +201,8 @@ pub(crate) fn json(
 
 fn write_output(out: &mut impl Write, output: &OutputAnswer) -> Result<(), Stop> {
     let ty = Json::from(output.ty.name());
-    match &output.value {
+    let missing = output.missing();
+    match output.known() {
         None => write!(out, "{{\"type\": {ty}, \"failed\": true}}")?,
         Some(Series { data: Data::One(value), .. }) => {
             write!(out, "{{\"type\": {ty}, \"axes\": [], \"value\": ")?;
@@ -207,9 +214,20 @@ fn write_output(out: &mut impl Write, output: &OutputAnswer) -> Result<(), Stop>
             write!(out, "{{\"type\": {ty}, \"axes\": {}, \"values\": [", Json::from(axes))?;
             for (i, value) in column.iter().enumerate() {
                 write!(out, "{}", if i > 0 { ", " } else { "" })?;
-                write_value(out, &value)?;
+                if missing.contains(i) {
+                    write!(out, "null")?;
+                } else {
+                    write_value(out, &value)?;
+                }
             }
-            write!(out, "]}}")?;
+            write!(out, "]")?;
+            if let Some(partial) = &output.partial {
+                write!(out, ", \"missing\": {}", missing.len())?;
+                if partial.n_untried > 0 {
+                    write!(out, ", \"untried\": {}", partial.n_untried)?;
+                }
+            }
+            write!(out, "}}")?;
         }
     }
     Ok(())

@@ -4,11 +4,15 @@
 //! This is possible if no output depends on all elements at once. `index` continues from block to
 //! block, so the result is bit for bit that of a single evaluation.
 
+use std::sync::Arc;
+
+use millstream::evaluate::{NodeFailure, OutputAnswer, Partial};
 use millstream::{
-    Answer, Column, Evaluator, Feature, Given, Program, Request, RequestAxis, RequestError,
+    Answer, Column, Evaluator, Feature, Given, Mask, Program, Request, RequestAxis, RequestError,
 };
 use millstream_io::{ColumnSpec, TableReader};
 
+use crate::gaps::{self, Lack, is_lost};
 use crate::interrupt;
 use crate::mesh;
 use crate::outcome::{Exit, Message, Stop};
@@ -16,7 +20,7 @@ use crate::place::{Target, stop};
 use crate::progress::Progress;
 use crate::range;
 use crate::request::refused;
-use crate::run::report_failures;
+use crate::run::report_nodes;
 use crate::save::saved;
 use crate::tables::Coordinates;
 use crate::terminal::eprint;
@@ -37,15 +41,26 @@ pub(crate) struct Stream<'a> {
     pub(crate) sources: Vec<Source>,
     /// Rows per block.
     pub(crate) n_block: usize,
+    /// Whether the file notes at its start that rows may lack values.
+    pub(crate) has_gaps: bool,
+}
+
+/// What failed in the blocks so far.
+struct Failed {
+    /// The nodes, each with its first failure.
+    nodes: Vec<NodeFailure>,
+    /// How much each output lacks.
+    lacks: Vec<(Arc<str>, Lack)>,
 }
 
 impl Stream<'_> {
-    /// Reads, evaluates and writes; the file is changed only if everything succeeds.
+    /// Reads, evaluates and writes; the file is changed only if every output has a value in some row.
+    /// `None` if the file has to note at its start that rows lack values.
     pub(crate) fn run(
         mut self,
         evaluator: &mut dyn Evaluator,
         target: &Target,
-    ) -> Result<Exit, Stop> {
+    ) -> Result<Option<Exit>, Stop> {
         let plan = self.program.plan();
         let outputs = self.outputs.iter().map(|output| &plan.outputs[*output]);
         let mut specs: Vec<ColumnSpec> =
@@ -53,7 +68,9 @@ impl Stream<'_> {
         if target.is_mesh() {
             mesh::rename(&mut specs);
         }
-        let mut writer = target.writer(specs, None, Vec::new())?;
+        let mut writer = target.writer(specs.clone(), None, Vec::new(), self.has_gaps)?;
+        let lacks = specs.iter().map(|spec| (spec.name.as_str().into(), Lack::default()));
+        let mut failed = Failed { nodes: Vec::new(), lacks: lacks.collect() };
         let progress = Progress::start(self.sources[0].reader.n_rows());
         let mut evaluate = self.program.in_blocks(evaluator);
         let mut n_done = 0_usize;
@@ -65,31 +82,43 @@ impl Stream<'_> {
             }
             let request = self.request_for(n_done, n_rows, columns)?;
             let mut answer = evaluate(&request).map_err(|error| refused(&error))?;
-            let failed = answer.outputs.iter().any(|output| output.value.is_none());
-            if failed || !answer.failures.is_empty() {
-                drop(progress);
-                shift(&mut answer, n_done);
-                report_failures(&answer, &Coordinates::default());
-                if failed {
-                    let name = target.name();
-                    eprint(&format!("{name} was not written because an output has no value\n"));
-                }
-                return Ok(Exit::Failed);
+            let lacks_rows = answer.outputs.iter().any(|output| output.value.is_none());
+            if lacks_rows && !self.has_gaps && target.notes_gaps() {
+                return Ok(None);
             }
-            let full = |series| answer.full_column(series);
-            let values = answer.outputs.iter().filter_map(|output| output.value.as_ref());
-            let block: Vec<Column> = values.map(full).collect();
-            writer.write_rows(&block).map_err(|error| stop(&error))?;
+            shift(&mut answer, n_done);
+            let is_over = answer.failures.iter().any(|failure| failure.cell.is_empty());
+            failed.add(&mut answer);
+            if is_over && answer.outputs.iter().any(is_lost) {
+                // All rows fail.
+                break;
+            }
+            let rows = answer.outputs.iter().map(|output| rows_of(output, &answer, n_rows));
+            let (block, missing): (Vec<Column>, Vec<Mask>) = rows.unzip();
+            for (spec, missing) in specs.iter().zip(&missing) {
+                if let Err(refusal) = gaps::refuse(target, spec, missing.len()) {
+                    drop(progress);
+                    failed.report();
+                    return Err(refusal);
+                }
+            }
+            gaps::write_rows(&mut writer, target, &block, &missing)?;
             n_done += n_rows;
             progress.rows(n_done as u64);
             if n_rows < self.n_block {
                 break;
             }
         }
-        writer.finish().map_err(|error| stop(&error))?;
         drop(progress);
+        failed.report();
+        if failed.lacks.iter().any(|(_, lack)| lack.is_whole()) {
+            let name = target.name();
+            eprint(&format!("{name} was not written because an output has no value\n"));
+            return Ok(Some(Exit::Failed));
+        }
+        writer.finish().map_err(|error| stop(&error))?;
         saved(target, n_done, None);
-        Ok(Exit::Done)
+        Ok(Some(if failed.nodes.is_empty() { Exit::Done } else { Exit::Failed }))
     }
 
     /// The next rows of all inputs, whose lengths must agree.
@@ -153,6 +182,37 @@ impl Stream<'_> {
             request = request.feature(Feature::Index, Given::Along(RequestAxis::Index, index));
         }
         Ok(request)
+    }
+}
+
+impl Failed {
+    /// Adds what failed in a block, and takes the failures out of its answer.
+    fn add(&mut self, answer: &mut Answer) {
+        for failure in std::mem::take(&mut answer.failures) {
+            if !self.nodes.iter().any(|known| known.path == failure.path) {
+                self.nodes.push(failure);
+            }
+        }
+        for ((_, lack), output) in self.lacks.iter_mut().zip(&answer.outputs) {
+            lack.add(Lack::of(output, answer));
+        }
+    }
+
+    fn report(&self) {
+        report_nodes(self.nodes.iter(), &Coordinates::default());
+        self.lacks.iter().for_each(|(name, lack)| lack.report(name));
+    }
+}
+
+/// The rows of an output in a block, and those that have no value.
+fn rows_of(output: &OutputAnswer, answer: &Answer, n_rows: usize) -> (Column, Mask) {
+    match (output.known(), &output.partial) {
+        (Some(series), None) => (answer.full_column(series), Mask::empty()),
+        (Some(series), Some(partial)) => {
+            let missing = answer.missing_over(partial, &RequestAxis::ALL);
+            (answer.full_column(series), missing)
+        }
+        (None, _) => (Column::filled(&Partial::filler(output.ty), n_rows), Mask::full(n_rows)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Summaries of numeric columns in one line: count, minimum, mean, maximum, and a bar chart.
 
+use millstream::Mask;
 use millstream::values::{Column, Kind, Lane as LaneType, Type, Value};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -11,13 +12,21 @@ const N_STEPS: usize = 32;
 pub(crate) struct Lane {
     pub(crate) name: String,
     pub(crate) numbers: Vec<f64>,
+    /// How many of the numbers failed; these are NaN.
+    pub(crate) n_failed: usize,
 }
 
-/// The lanes of all numeric columns.
-pub(crate) fn lanes(columns: &[(&str, Column)]) -> Vec<Lane> {
+/// The lanes of all numeric columns, each of which lacks the values of some rows.
+pub(crate) fn lanes(columns: &[(&str, Column)], missing: &[Mask]) -> Vec<Lane> {
     let is_number = |column: &Column| !matches!(column.ty().kind(), Kind::Lanes(LaneType::Bool, _));
-    let columns = columns.iter().filter(|(_, column)| is_number(column));
-    columns.flat_map(|(name, column)| lanes_of(name, column)).collect()
+    let columns = columns.iter().zip(missing).filter(|((_, column), _)| is_number(column));
+    let lanes = columns.flat_map(|((name, column), missing)| {
+        lanes_of(name, column).into_iter().map(move |mut lane| {
+            missing.for_each(|row| lane.numbers[row] = f64::NAN);
+            Lane { n_failed: missing.len(), ..lane }
+        })
+    });
+    lanes.collect()
 }
 
 /// The lanes of a column of numbers, vectors or booleans (as 0 and 1); none for other types.
@@ -26,7 +35,7 @@ pub(crate) fn lanes_of(name: &str, column: &Column) -> Vec<Lane> {
     let of_part = |(i, part): (usize, &'static str)| {
         let numbers = column.iter().map(|value| number(lane, &value, i)).collect();
         let name = if n == 1 { name.to_owned() } else { format!("{name}.{part}") };
-        Lane { name, numbers }
+        Lane { name, numbers, n_failed: 0 }
     };
     parts(column.ty()).into_iter().enumerate().take(n as usize).map(of_part).collect()
 }
@@ -65,10 +74,13 @@ pub(crate) fn table(lanes: &[Lane]) -> (Vec<String>, Vec<Vec<String>>) {
     }
     let row = |lane: &Lane| {
         let finite: Vec<f64> = lane.numbers.iter().copied().filter(|x| x.is_finite()).collect();
-        let n_other = lane.numbers.len() - finite.len();
-        let count = match n_other {
-            0 => lane.numbers.len().to_string(),
-            n => format!("{} ({n} not finite)", lane.numbers.len()),
+        let n_other = lane.numbers.len() - finite.len() - lane.n_failed;
+        let others = [(lane.n_failed, "failed"), (n_other, "not finite")];
+        let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}"));
+        let others: Vec<String> = others.collect();
+        let count = match &others[..] {
+            [] => lane.numbers.len().to_string(),
+            others => format!("{} ({})", lane.numbers.len(), others.join(", ")),
         };
         let mut cells = vec![lane.name.clone(), count];
         match range(&finite) {

@@ -129,6 +129,8 @@ pub(crate) struct Table<'a> {
     /// The coordinates of the rows.
     pub(crate) keys: Vec<Key<'a>>,
     pub(crate) columns: Vec<(&'a str, Column)>,
+    /// The rows of each column that have no value.
+    pub(crate) missing: Vec<Mask>,
     pub(crate) n_rows: usize,
 }
 
@@ -154,7 +156,7 @@ pub(crate) fn tables<'a>(
 ) -> Vec<Table<'a>> {
     let mut tables: Vec<Table<'_>> = Vec::new();
     for output in &answer.outputs {
-        let Some(series) = &output.value else { continue };
+        let Some(series) = output.known() else { continue };
         let (column, axes) = match &series.data {
             Data::One(Value::List(list)) if list.len() >= least_items => (list, &[][..]),
             Data::One(_) => continue,
@@ -163,6 +165,7 @@ pub(crate) fn tables<'a>(
         let same = |table: &&mut Table<'_>| table.axes == axes && table.n_rows == column.len();
         if let Some(table) = tables.iter_mut().find(same) {
             table.columns.push((&output.name, column.clone()));
+            table.missing.push(output.missing());
             continue;
         }
         let keys = if axes.is_empty() {
@@ -171,7 +174,8 @@ pub(crate) fn tables<'a>(
             keys(axes, answer, at)
         };
         let columns = vec![(&*output.name, column.clone())];
-        tables.push(Table { axes: axes.to_vec(), keys, columns, n_rows: column.len() });
+        let missing = vec![output.missing()];
+        tables.push(Table { axes: axes.to_vec(), keys, columns, missing, n_rows: column.len() });
     }
     tables
 }

@@ -26,7 +26,8 @@
 //! what does not depend on elements.
 //!
 //! A node that fails leaves the outputs that depend on it without a value, and the answer lists the
-//! failures. A request may have limits on memory, a deadline, a flag that cancels it, and a
+//! failures. [`Request::with_partial`] asks for the cells of such outputs that did not fail, which
+//! [`Answer::partial_column`] returns. A request may have limits on memory, a deadline, a flag that cancels it, and a
 //! [`Progress`] that receives reports.
 //!
 //! ```
@@ -52,7 +53,7 @@
 pub use millstream_base::feature::{Aspect, Need};
 pub use millstream_base::{Budget, Ended, Feature, Footprint, Limits};
 pub use millstream_ir::answer::{
-    Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog, Series,
+    Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, Partial, RunLog, Series,
 };
 pub use millstream_ir::progress::{Done, Progress};
 pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};

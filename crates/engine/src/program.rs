@@ -14,7 +14,7 @@ use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
 use millstream_run::live::{LiveColumns, LiveProgram, NotNumbers};
-use millstream_run::{Auto, Chunked, Parts, Varying, ticks};
+use millstream_run::{Auto, Chunked, Parts, Varying, partial, ticks};
 
 use crate::prepared::PreparedProgram;
 use crate::run_log::{self, NodeRun};
@@ -44,7 +44,8 @@ impl Program {
     /// (see [`Auto`]).
     ///
     /// A node that fails leaves the outputs that depend on it without a value, see
-    /// [`Answer::failures`]; the others are valid. A document with state is evaluated tick by tick,
+    /// [`Answer::failures`]; the others are valid. [`Request::with_partial`] asks for the cells of
+    /// such outputs that did not fail. A document with state is evaluated tick by tick,
     /// from its start frame on.
     ///
     /// # Errors
@@ -71,7 +72,7 @@ impl Program {
         let mut answer = if self.plan.has_states() {
             ticks::evaluate(evaluator, &self.plan, request)
         } else {
-            evaluator.evaluate(&self.plan, request)
+            partial::evaluate(evaluator, &self.plan, request)
         }?;
         if request.log == LogDetail::Times {
             answer.log.time = started.elapsed().saturating_sub(answer.log.measuring);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_base::id::Id;
-use millstream_base::{Column, Ended, NodePath, Type, ValueType};
+use millstream_base::{Column, Ended, Lane, Mask, NodePath, Type, Value, ValueType};
 use millstream_node::Data;
 
 use crate::element_states::Calls;
@@ -38,8 +38,23 @@ pub struct OutputAnswer {
     pub name: Arc<str>,
     /// The type.
     pub ty: Type,
-    /// The value; `None` if the output depends on a failed node.
+    /// The value; `None` if a cell of it depends on a failed node.
     pub value: Option<Series>,
+    /// The cells that did not fail, if others did and the request asks for them
+    /// ([`Request::with_partial`]); `None` if there are none.
+    pub partial: Option<Partial>,
+}
+
+impl OutputAnswer {
+    /// The value or, if some cells failed, the others.
+    pub fn known(&self) -> Option<&Series> {
+        self.value.as_ref().or(self.partial.as_ref().map(|partial| &partial.series))
+    }
+
+    /// The cells of [`known`](Self::known) that are missing.
+    pub fn missing(&self) -> Mask {
+        self.partial.as_ref().map_or(Mask::empty(), |partial| partial.missing.clone())
+    }
 }
 
 /// A value, or a value per cell of some axes of the request.
@@ -49,6 +64,18 @@ pub struct Series {
     pub data: Data,
     /// The axes along which the data varies.
     pub axes: Vec<RequestAxis>,
+}
+
+/// A value per cell of some axes of the request, apart from the cells that failed.
+#[derive(Clone, Debug)]
+pub struct Partial {
+    /// The data; missing cells hold NaN or, in types that have none, the default of the type.
+    pub series: Series,
+    /// The cells of the series that are missing.
+    pub missing: Mask,
+    /// The number of missing cells that may not have failed: the search for the cells that fail
+    /// ended before it reached them, because too many did.
+    pub n_untried: usize,
 }
 
 /// A node that failed.
@@ -67,6 +94,19 @@ pub struct NodeFailure {
     /// The first frame in which it failed, if that is a tick before the requested ones, on which
     /// the requested outputs depend.
     pub replayed: Option<i64>,
+}
+
+impl Partial {
+    /// The value of missing cells: NaN or, in types that have none, the default of the type.
+    pub fn filler(ty: Type) -> Value {
+        let nan = match ty.lanes() {
+            Some((Lane::F32, n)) => Some((u64::from(f32::NAN.to_bits()), n)),
+            Some((Lane::F64, n)) => Some((f64::NAN.to_bits(), n)),
+            Some((Lane::Bool | Lane::I32 | Lane::I64, _)) | None => None,
+        };
+        let nan = nan.and_then(|(bits, n)| Value::from_lanes(ty, &vec![bits; n as usize]));
+        nan.unwrap_or_else(|| ty.default_value())
+    }
 }
 
 impl NodeFailure {
@@ -404,6 +444,30 @@ impl Answer {
     pub fn column<T: ValueType>(&self, output: &str) -> Option<Vec<T>> {
         let column = self.full_column(self.output(output)?.value.as_ref()?);
         column.try_into_vec().or_else(|shared| shared.as_slice().map(<[T]>::to_vec).ok_or(())).ok()
+    }
+
+    /// As [`column`](Self::column), with `None` for each missing cell. An output of which all cells
+    /// failed has none either way; if only some did, [`column`](Self::column) is `None`, and this
+    /// has the others if the request asks for them ([`Request::with_partial`]).
+    pub fn partial_column<T: ValueType>(&self, output: &str) -> Option<Vec<Option<T>>> {
+        let found = self.output(output)?;
+        let Some(partial) = &found.partial else {
+            return Some(self.column(output)?.into_iter().map(Some).collect());
+        };
+        let column = self.full_column(&partial.series);
+        let missing = self.missing_over(partial, &RequestAxis::ALL);
+        let cells = column.as_slice::<T>()?.iter().enumerate();
+        Some(cells.map(|(i, cell)| (!missing.contains(i)).then(|| cell.clone())).collect())
+    }
+
+    /// The missing cells among those of these axes, which are ordered as in [`RequestAxis::ALL`]
+    /// and include those of the series.
+    pub fn missing_over(&self, partial: &Partial, axes: &[RequestAxis]) -> Mask {
+        if axes == partial.series.axes {
+            return partial.missing.clone();
+        }
+        let is_missing = |cell| partial.missing.contains(self.entry(&partial.series, axes, cell));
+        Mask::from_predicate(&Mask::full(self.cells_of(axes)), is_missing)
     }
 
     /// Number of cells of the request: the product of its axes, 1 without any.

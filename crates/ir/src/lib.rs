@@ -27,7 +27,7 @@ pub mod verify;
 pub mod walk;
 pub mod watch;
 
-pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
+pub use answer::{Answer, EvalError, Evaluator, NodeFailure, Partial, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
 pub use loops::LoopMark;
 pub use paths::{PathId, Paths};

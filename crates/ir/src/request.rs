@@ -57,6 +57,7 @@ pub struct Request {
     frames: Option<Frames>,
     kept: Tables,
     called: Vec<usize>,
+    partial: bool,
     /// The limits of the evaluation.
     pub limits: Limits,
     /// The contents of the answer's log.
@@ -317,6 +318,26 @@ impl Request {
     pub fn views(mut self, views: Vec<Footprint>) -> Self {
         self.features.retain(|(feature, _)| *feature != Feature::Footprint);
         self.feature(Feature::Footprint, Given::Along(RequestAxis::View, Column::from_vec(views)))
+    }
+
+    /// Requests also the cells that did not fail of outputs of which others did
+    /// ([`OutputAnswer::partial`](crate::answer::OutputAnswer::partial)). Each has the value that it
+    /// has in the whole answer. It costs nothing unless a cell fails; then the output is evaluated
+    /// again, in parts without cells known to fail.
+    pub fn with_partial(mut self) -> Self {
+        self.partial = true;
+        self
+    }
+
+    /// Does without the cells of outputs of which others failed.
+    pub fn without_partial(mut self) -> Self {
+        self.partial = false;
+        self
+    }
+
+    /// Whether cells of outputs are requested of which others failed.
+    pub fn wants_partial(&self) -> bool {
+        self.partial
     }
 
     /// Requests a log.

@@ -79,7 +79,7 @@ pub fn withhold(plan: &Plan, answer: &mut Answer) {
     for output in &mut answer.outputs {
         let source = plan.output_named(&output.name).map(|output| plan.outputs[output].source);
         if source.is_some_and(|source| reads[source.step]) {
-            output.value = None;
+            (output.value, output.partial) = (None, None);
         }
     }
     for writer in writers().filter(|it| it.values.iter().any(|value| reads[value.source.step])) {

@@ -354,6 +354,7 @@ fn by_stages(
             name: Arc::clone(&output.name),
             ty: output.ty,
             value: Some(Series { data, axes: axes(item.axes) }),
+            partial: None,
         });
     }
     columns.clear();

@@ -15,6 +15,7 @@ pub mod lazy;
 pub mod list;
 pub mod live;
 mod one_op;
+pub mod partial;
 pub mod parts;
 mod program;
 pub mod repeat;

@@ -20,6 +20,7 @@ use millstream_ir::states::is_state;
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
+use crate::partial;
 use crate::uses::{Use, uses};
 
 /// Columns of up to this many elements are held whatever they cost.
@@ -54,6 +55,11 @@ pub struct Parts<'a> {
 
 /// The first character of the names of held results, which no name in a document has.
 const MARK: char = '/';
+
+/// Whether this is the name of a held result.
+pub(crate) fn is_held(name: &str) -> bool {
+    name.starts_with(MARK)
+}
 
 /// A result that is the same in all parts.
 #[derive(Debug)]
@@ -116,7 +122,7 @@ impl<'a> Parts<'a> {
         mut request: Request,
     ) -> Result<Answer, EvalError> {
         if self.held.is_empty() {
-            return evaluator.evaluate(self.plan, &request);
+            return partial::evaluate(evaluator, self.plan, &request);
         }
         let is_known = self.held.iter().all(|held| held.known.is_known());
         let needed = if is_known { 0 } else { self.needed(&request)? };
@@ -137,12 +143,13 @@ impl<'a> Parts<'a> {
                 Known::No => request.optional_output(name()),
             }
         }
-        let mut answer = evaluator.evaluate(plan, &request)?;
+        let mut answer = partial::evaluate(evaluator, plan, &request)?;
         let n_log = answer.log.entries.len();
         answer.log.entries.drain(..n_given.min(n_log));
         // The caller's own optional outputs may come after them.
-        let is_held = |output: &OutputAnswer| output.name.starts_with(MARK);
-        let (results, others) = std::mem::take(&mut answer.outputs).into_iter().partition(is_held);
+        let is_result = |output: &OutputAnswer| is_held(&output.name);
+        let outputs = std::mem::take(&mut answer.outputs);
+        let (results, others) = outputs.into_iter().partition(is_result);
         answer.outputs = others;
         let results: Vec<OutputAnswer> = results;
         for result in results {

@@ -23,6 +23,7 @@ use millstream_ir::states::States;
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
+use crate::partial;
 use crate::parts::{Parts, Varying};
 
 /// Evaluates one tick, with all state, from the previous state. The result holds the state after it.
@@ -79,7 +80,7 @@ pub fn evaluate(
     let on_frames = request.on_frames(plan.fps);
     let request = on_frames.as_ref().unwrap_or(request);
     if !request.reads_state(plan) {
-        return evaluator.evaluate(plan, &request.or_frame(plan.start_frame));
+        return partial::evaluate(evaluator, plan, &request.or_frame(plan.start_frame));
     }
     let (frames, is_axis) = frames_of(plan, request)?;
     let mut states = States::new();
@@ -106,7 +107,7 @@ pub fn evaluate(
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
         let mut places = places.peekable();
         if places.peek().is_none() {
-            let warm_up = request.at_frame(frame, usize::MAX);
+            let warm_up = request.at_frame(frame, usize::MAX).without_partial();
             // Nodes inside scopes advance only if they are demanded.
             let warm_up = if is_inside {
                 warm_up.and_outputs(plan, &kept)
@@ -213,7 +214,12 @@ fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
     let outputs = outputs.map(|output| {
         let (data, axes) = (Data::Many(Column::empty(output.ty)), vec![RequestAxis::Time]);
         let value = Some(Series { data, axes });
-        OutputAnswer { name: std::sync::Arc::clone(&output.name), ty: output.ty, value }
+        OutputAnswer {
+            name: std::sync::Arc::clone(&output.name),
+            ty: output.ty,
+            value,
+            partial: None,
+        }
     });
     let outputs = outputs.collect();
     Ok(Answer {
@@ -247,7 +253,9 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
             let axes = [&[RequestAxis::Time], &inner[..]].concat();
             Series { data, axes }
         });
-        outputs.push(OutputAnswer { value, ..output.clone() });
+        let is_partial = value.is_none() && request.wants_partial();
+        let partial = if is_partial { partial::joined(&answers, i) } else { None };
+        outputs.push(OutputAnswer { value, partial, ..output.clone() });
     }
     let failures = joined_failures(answers);
     let (log, calls) = (RunLog::default(), Calls::default());

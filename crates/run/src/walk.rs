@@ -30,6 +30,7 @@ mod gather;
 mod idle_loops;
 mod log;
 mod mode;
+mod partial;
 mod plain;
 mod reductions;
 mod run;
@@ -62,6 +63,7 @@ use state::StateCalls;
 
 pub(crate) use choose::arm;
 pub(crate) use mode::{Mode, Run};
+pub(crate) use partial::evaluate_partial;
 pub(crate) use plain::{Plain, evaluate, evaluate_within, is_required};
 pub(crate) use scope::LoopKey;
 use task::{Body, Gathered, Pending};

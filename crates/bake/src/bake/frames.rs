@@ -322,6 +322,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                     value,
                     name: std::sync::Arc::clone(&output.name),
                     ty: output.ty,
+                    partial: None,
                 });
             }
             let computed = self.taken(first + at, (&segment.missing, one), &marks, took);

@@ -365,7 +365,7 @@ fn of_grid(
             Some(heat_map(label, lane.numbers.clone(), inner, outer, &lane.name))
         }
         Some(Kind::Histogram) => {
-            let lane = Lane { name: lane.name.clone(), numbers: lane.numbers.clone() };
+            let lane = lane.clone();
             Some(Group { kind: Kind::Histogram, unit, lanes: vec![lane] }.histogram())
         }
         Some(kind) => {

@@ -135,7 +135,7 @@ impl Session {
             }
             Err(error) => return Some(Err(error.into())),
         };
-        Some(Ok(OutputAnswer { name: socket.into(), ty, value }))
+        Some(Ok(OutputAnswer { name: socket.into(), ty, value, partial: None }))
     }
 
     /// Evaluates the document with one more output.
@@ -249,7 +249,7 @@ fn found(
             let value = body.literals[i as usize].clone();
             let ty = value.ty();
             let value = Some(Series { data: Data::One(value), axes: Vec::new() });
-            return Some(Err(OutputAnswer { name: socket.into(), ty, value }));
+            return Some(Err(OutputAnswer { name: socket.into(), ty, value, partial: None }));
         }
         Source::Input(i) => {
             let input = &body.inputs[i as usize];

@@ -272,7 +272,10 @@ impl JsonEncoder {
             out.write_all(before.as_bytes())?;
             self.has_rows = true;
             if self.keys.is_empty() {
-                write!(out, "{}", block[0].get(row))?;
+                match is_absent.first() {
+                    Some(true) => write!(out, "null")?,
+                    Some(false) | None => write!(out, "{}", block[0].get(row))?,
+                }
                 continue;
             }
             for (i, (key, column)) in self.keys.iter().zip(block).enumerate() {

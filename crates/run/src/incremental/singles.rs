@@ -106,7 +106,8 @@ impl Singles {
             let output = &plan.outputs[*position];
             let value = self.live.value(output.source, output.ty);
             let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
-            outputs.push(OutputAnswer { name: Arc::clone(&output.name), ty: output.ty, value });
+            let name = Arc::clone(&output.name);
+            outputs.push(OutputAnswer { name, ty: output.ty, value, partial: None });
         }
         let failures = self.failures(plan);
         let mut entries = Vec::new();

@@ -71,6 +71,7 @@ impl Flat {
                 name: Arc::clone(&output.name),
                 ty: output.ty,
                 value: Some(Series { data, axes: Vec::new() }),
+                partial: None,
             }
         });
         let log = self.log(plan, blocks, request, registers);

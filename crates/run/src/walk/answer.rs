@@ -112,6 +112,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 name: std::sync::Arc::clone(&output.name),
                 ty: output.ty,
                 value,
+                partial: None,
             });
         }
         if !bound.has_no_cells() {
@@ -125,6 +126,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 name: std::sync::Arc::clone(&output.name),
                 ty: output.ty,
                 value: self.computed(output.source, bound),
+                partial: None,
             });
         }
         // The order in which nodes run and fail depends on the evaluator.
@@ -143,7 +145,11 @@ impl<'a, M: Mode> Walk<'a, M> {
 
     /// The demand on a source: all cells, or if it varies between elements those of the requested
     /// elements.
-    fn demand(&mut self, source: StepSource, bound: &Bound) -> Result<Demand, EvalError> {
+    pub(super) fn demand(
+        &mut self,
+        source: StepSource,
+        bound: &Bound,
+    ) -> Result<Demand, EvalError> {
         let Some(elements) = bound.masked() else { return Ok(Demand::Full) };
         let is_index = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Index;
         let index = self.request_axes.iter().find(is_index).expect("some elements are asked for").0;
@@ -165,7 +171,7 @@ impl<'a, M: Mode> Walk<'a, M> {
     }
 
     /// The shape of a step in the context of the request; `None` if it cannot be found.
-    fn shape_in_root(&mut self, step: StepId) -> Result<Option<ShapeId>, EvalError> {
+    pub(super) fn shape_in_root(&mut self, step: StepId) -> Result<Option<ShapeId>, EvalError> {
         let home = self.home(step, self.root);
         match self.shape_of(step, home) {
             Ok(shape) => Ok(Some(shape)),
@@ -293,7 +299,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         Some(self.demanded(data, shape, &demand))
     }
 
-    fn axes(&self, shape: ShapeId) -> Vec<RequestAxis> {
+    pub(super) fn axes(&self, shape: ShapeId) -> Vec<RequestAxis> {
         self.shapes.axes_of(shape).iter().map(|axis| self.request_axis(*axis)).collect()
     }
 

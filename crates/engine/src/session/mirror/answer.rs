@@ -125,6 +125,7 @@ impl Mirror {
             name,
             ty,
             value: self.graph.data(node, ty).map(series),
+            partial: None,
         });
         Ok(answer.collect())
     }
