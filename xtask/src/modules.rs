@@ -23,13 +23,11 @@ const RUN: &[(&str, &[&str])] = &[
     ("blocks", &["uses"]),
     ("frame", &["shape"]),
     ("kernel", &["lanes", "shape", "spread"]),
-    ("parts", &["uses"]),
     ("shares", &["fuse", "lanes"]),
     ("stages", &["buffers", "fuse", "lanes", "laps", "shares", "spread"]),
     ("live", &["buffers", "kernel", "lanes", "one_op", "shape"]),
     ("program", &["blocks", "fuse", "uses"]),
     ("store", &["frame", "shape"]),
-    ("ticks", &["parts"]),
     ("walk", &["buffers", "frame", "kernel", "lanes", "laps", "one_op", "shape", "store", "uses"]),
     (
         "chunked",
@@ -38,6 +36,9 @@ const RUN: &[(&str, &[&str])] = &[
             "stages", "store", "walk",
         ],
     ),
+    ("partial", &["walk"]),
+    ("parts", &["partial", "uses"]),
+    ("ticks", &["partial", "parts"]),
     ("incremental", &["frame", "live", "shape", "store", "walk"]),
     ("lazy", &["costs", "walk"]),
     (

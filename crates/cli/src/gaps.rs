@@ -82,11 +82,12 @@ pub(crate) fn refuse(target: &Target, column: &ColumnSpec, n_missing: usize) -> 
     }
     let (file, name) = (target.name(), visible(&column.name));
     let why = if target.is_mesh() {
-        "rows of this format need all values".to_owned()
+        "each row needs all values in this format".to_owned()
     } else {
-        format!("{} has no value for missing ones", column.ty)
+        format!("arrays of {} cannot leave any out", column.ty)
     };
-    let text = format!("{file} was not written: `{name}` lacks {n_missing} values, and {why}");
+    let n_missing = counted(n_missing as u64, "value");
+    let text = format!("{file} was not written: `{name}` lacks {n_missing}, and {why}");
     let help = "save a table instead: csv, tsv, json, jsonl, parquet or arrow";
     Err(Stop::new(Exit::Failed, text, Some(help.into())))
 }

@@ -1,7 +1,7 @@
 //! `millstream run`: evaluates a graph on data.
 //!
 //! A call loads and compiles the document, reads the data, evaluates, saves, and prints. Nothing is
-//! saved unless every requested output has a value.
+//! saved unless every requested output has a value, at least in some of its cells.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

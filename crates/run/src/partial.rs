@@ -13,8 +13,11 @@ use millstream_ir::request::{LogDetail, Request, RequestAxis};
 use millstream_ir::states::is_state;
 use millstream_node::Data;
 
-use crate::parts::is_held;
 use crate::walk::{self, evaluate_partial};
+
+/// The first character of the names of results that parts of a request hold, which no name in a
+/// document has.
+pub(crate) const HELD: char = '/';
 
 /// Evaluates a request; an output of which some cells fail has the others, if the request asks for
 /// them.
@@ -35,7 +38,7 @@ pub fn evaluate(
 
 /// Whether cells of an output may be found that do not fail.
 fn lacks_cells(output: &OutputAnswer) -> bool {
-    output.value.is_none() && !is_state(&output.name) && !is_held(&output.name)
+    output.value.is_none() && !is_state(&output.name) && !output.name.starts_with(HELD)
 }
 
 /// Adds the cells that do not fail of the outputs that have no value. State inside scopes is known

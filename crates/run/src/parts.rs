@@ -20,7 +20,7 @@ use millstream_ir::states::is_state;
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
-use crate::partial;
+use crate::partial::{self, HELD};
 use crate::uses::{Use, uses};
 
 /// Columns of up to this many elements are held whatever they cost.
@@ -51,14 +51,6 @@ pub struct Parts<'a> {
     spliced: Option<Plan>,
     /// The results that are needed in any case, for outputs requested before.
     needed: Vec<(Vec<usize>, Vec<bool>)>,
-}
-
-/// The first character of the names of held results, which no name in a document has.
-const MARK: char = '/';
-
-/// Whether this is the name of a held result.
-pub(crate) fn is_held(name: &str) -> bool {
-    name.starts_with(MARK)
 }
 
 /// A result that is the same in all parts.
@@ -147,7 +139,7 @@ impl<'a> Parts<'a> {
         let n_log = answer.log.entries.len();
         answer.log.entries.drain(..n_given.min(n_log));
         // The caller's own optional outputs may come after them.
-        let is_result = |output: &OutputAnswer| is_held(&output.name);
+        let is_result = |output: &OutputAnswer| output.name.starts_with(HELD);
         let outputs = std::mem::take(&mut answer.outputs);
         let (results, others) = outputs.into_iter().partition(is_result);
         answer.outputs = others;
@@ -355,7 +347,7 @@ impl Fixed {
                     held.extend((0..LAST).filter(|output| found.reads >> output & 1 != 0).map(
                         |output| {
                             let source = StepSource { step: id, output };
-                            let name = format!("{MARK}{i}{MARK}{output}").into();
+                            let name = format!("{HELD}{i}{HELD}{output}").into();
                             Held { source, name, known: Known::No }
                         },
                     ));

@@ -45,6 +45,8 @@ pub type Failed = BTreeSet<usize>;
 pub struct Expected {
     /// For each requested output, a value per cell with time outermost, or the failed nodes.
     pub outputs: Vec<Result<Column, Failed>>,
+    /// The same by cell: `None` where it fails.
+    pub cells: Vec<Vec<Option<Value>>>,
     /// The nodes that fail at a demanded cell.
     pub failed: Failed,
     /// The number of elements to compute of each node.
@@ -167,27 +169,32 @@ impl<'a> Model<'a> {
     pub fn evaluate(mut self) -> Result<Expected, Refusal> {
         let root = self.root();
         let [times, views, count] = self.world.extents();
-        let mut outputs = Vec::new();
+        let (mut outputs, mut cells) = (Vec::new(), Vec::new());
         for output in &self.world.outputs {
             let output = &self.program.outputs[*output];
-            let mut values = Vec::new();
+            let mut values: Vec<Option<Value>> = Vec::new();
             let mut failed = Failed::new();
             for cell in self.request_cells(output.link.node, root)? {
                 match self.eval(output.link, root, &cell)?.value {
-                    Ok(value) => values.push(value),
-                    Err(nodes) => failed.extend(nodes.iter()),
+                    Ok(value) => values.push(Some(value)),
+                    Err(nodes) => {
+                        failed.extend(nodes.iter());
+                        values.push(None);
+                    }
                 }
             }
             values.truncate(times * views * count);
             let column = || {
-                output.ty.collect(&mut values.into_iter()).expect("values have the output's type")
+                let mut values = values.iter().flatten().cloned();
+                output.ty.collect(&mut values).expect("values have the output's type")
             };
             outputs.push(if failed.is_empty() { Ok(column()) } else { Err(failed) });
+            cells.push(values);
         }
         let kept = self.keep_on()?;
         let elements = self.elements();
         let has_idle_loop = self.rounds.values().any(|n| *n == 0);
-        Ok(Expected { outputs, failed: self.failed, elements, kept, has_idle_loop })
+        Ok(Expected { outputs, cells, failed: self.failed, elements, kept, has_idle_loop })
     }
 
     /// The context of the outputs.

@@ -19,6 +19,7 @@ mod fmt;
 mod import;
 mod mesh;
 mod nodes;
+mod partial;
 mod parts;
 mod picture;
 mod plot;

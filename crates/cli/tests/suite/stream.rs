@@ -1,4 +1,4 @@
-//! Tables in blocks: the same files as from one evaluation, and nothing from a run that fails.
+//! Tables in blocks: the same files as from one evaluation, also where rows fail.
 
 use std::io::Write as _;
 #[cfg(unix)]
@@ -96,17 +96,21 @@ fn a_graph_that_needs_all_elements_is_not_split() {
 }
 
 #[test]
-fn an_element_that_fails_is_counted_from_the_start_and_nothing_is_written() {
+fn an_element_that_fails_is_counted_from_the_start_and_the_others_are_written() {
     let graph = file("failing.mill.json", COUNTING);
     let x = format!("x=@{}", file("failing.csv", &numbers(8)));
     let path = new_file("failing.out.csv");
     let name = path.display().to_string();
-    let of = |how: &[&str]| seen(&[&["run", &graph, "--in", &x, "--save", &name], how].concat());
-    let text = of(&["--block", "2"]);
-    assert!(text.contains("(at index 3)"), "{text}");
-    assert!(text.starts_with("exit code 3") && text.contains("was not written"), "{text}");
-    assert!(!path.exists());
-    assert!(of(&[]).contains("(at index 3)"), "the same at once");
+    let of = |how: &[&str]| {
+        let text = seen(&[&["run", &graph, "--in", &x, "--save", &name], how].concat());
+        assert!(text.contains("(at index 3)"), "{text}");
+        assert!(text.starts_with("exit code 3") && text.contains("lacks 5 of 8 values"), "{text}");
+        std::fs::read_to_string(&path).expect("it was written")
+    };
+    let (in_blocks, at_once) = (of(&["--block", "2"]), of(&[]));
+    assert_eq!(in_blocks, at_once);
+    let rows: Vec<bool> = at_once.lines().skip(1).map(|row| row.contains(",,6")).collect();
+    assert_eq!(rows, [false, false, false, true, true, true, true, true], "{at_once}");
 }
 
 #[test]

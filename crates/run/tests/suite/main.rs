@@ -11,6 +11,7 @@ mod large;
 mod lazy;
 mod list;
 mod loops;
+mod partial;
 mod parts;
 mod progress;
 mod repeat;

@@ -1,0 +1,152 @@
+//! `millstream run` where some elements, frames or views of an output fail: the others are shown
+//! and saved.
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::{expect_seen, file, json, millstream, new_file};
+
+const GET: &str = "input xs: list<f32> = [1, 2, 3, 4]\ninput i: i32 = 0\n\
+    got = list.get(xs, index: i)\n\
+    output y: f32 = got * 2\noutput n: i32 = convert.to_i32(got)\n";
+
+const TOLD: &str = "error: got: index 9 is outside a list of 4 (at index 2)";
+
+fn graph() -> String {
+    file("partial.mill", GET)
+}
+
+fn indices() -> String {
+    format!("i=@{}", file("partial_indices.csv", "i\n0\n1\n9\n3\n-7\n2\n"))
+}
+
+/// Saves outputs with these arguments, where some rows fail. The text of the file, and of the
+/// standard error.
+fn saved(name: &str, args: &[&str]) -> (Option<String>, String) {
+    let path = new_file(name);
+    let target = path.display().to_string();
+    let ran = millstream(&[&["run", &*graph(), "--in", &indices()], args, &["--save", &target]].concat());
+    assert_eq!(ran.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(told.matches(TOLD).count(), 1, "{told}");
+    let text = std::fs::read(&path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (text, told)
+}
+
+#[test]
+fn elements_that_fail_are_marked_and_counted() {
+    expect_seen(
+        &["run", &graph(), "--in", &indices()],
+        expect![[r#""#]],
+    );
+    let answer = json(&["run", &graph(), "--in", &indices(), "--format", "json"]);
+    assert_eq!(answer["outputs"]["n"]["values"], json!([1, 2, null, 4, null, 3]));
+    assert_eq!(answer["outputs"]["n"]["missing"], 2);
+    assert_eq!(answer["failures"][0]["at"], json!({ "index": 2 }));
+}
+
+#[test]
+fn rows_of_tables_lack_the_values_that_failed() {
+    for block in ["1", "4", "100"] {
+        let (csv, told) = saved("partial.csv", &["--block", block]);
+        assert_eq!(csv.as_deref(), Some("y,n\n2.0,1\n4.0,2\n,\n8.0,4\n,\n6.0,3\n"), "{block}");
+        assert!(told.contains("output `y` lacks 2 of 6 values"), "{told}");
+        let (lines, _) = saved("partial.jsonl", &["--block", block]);
+        assert!(lines.is_some_and(|it| it.contains("{\"y\": null, \"n\": null}")), "{block}");
+        let (array, _) = saved("partial_array.json", &["--block", block, "--out", "y"]);
+        assert_eq!(array.map(|it| it.matches("null").count()), Some(2), "{block}");
+        for name in ["partial.parquet", "partial.arrow"] {
+            let (file, _) = saved(name, &["--block", block]);
+            assert!(file.is_some(), "{name}");
+            let given = format!("i=@{}:y", new_path(name));
+            let read = "input i: f64\noutput z: f64 = i\n";
+            let read = ["run", &*self::file("partial_read.mill", read), "--in", &given];
+            let again = json(&[&read[..], &["--format", "json"]].concat());
+            let z = json!([2.0, 4.0, "nan", 8.0, "nan", 6.0]);
+            assert_eq!(again["outputs"]["z"]["values"], z, "{name}");
+        }
+    }
+}
+
+/// The path of a file that was saved.
+fn new_path(name: &str) -> String {
+    format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
+}
+
+#[test]
+fn arrays_hold_nan_or_are_refused() {
+    for block in ["2", "100"] {
+        let (floats, _) = saved("partial.npy", &["--out", "y", "--block", block]);
+        assert!(floats.is_some(), "{block}");
+        let (whole, told) = saved("partial_n.npy", &["--out", "n", "--block", block]);
+        assert_eq!(whole, None, "{block}");
+        assert!(told.contains("arrays of i32 cannot leave any out"), "{told}");
+    }
+    let again = ["--format", "json", "--in", &format!("i=@{}", new_path("partial.npy"))];
+    let read = file("partial_read_npy.mill", "input i: f32\noutput z: f32 = i\n");
+    let again = json(&[&["run", &*read], &again[..]].concat());
+    assert_eq!(again["outputs"]["z"]["values"], json!([2.0, 4.0, "nan", 8.0, "nan", 6.0]));
+}
+
+#[test]
+fn an_output_that_fails_in_all_rows_is_not_saved() {
+    let path = new_file("partial_none.csv");
+    let given = format!("i=@{}", file("partial_none_indices.csv", "i\n9\n8\n7\n"));
+    for block in ["1", "100"] {
+        let target = path.display().to_string();
+        let ran =
+            millstream(&["run", &graph(), "--in", &given, "--save", &target, "--block", block]);
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert!(told.contains("was not written because an output has no value"), "{told}");
+        assert_eq!((ran.status.code(), path.exists()), (Some(3), false));
+    }
+}
+
+#[test]
+fn frames_and_views_fail_each_for_themselves() {
+    let graph = file(
+        "partial_frames.mill",
+        "input xs: list<color> = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\ninput more: i32 = 0\n\
+         k = convert.to_i32(context.tick()) + more\n\
+         output pic: image = image.from_field(list.get(xs, index: k))\n",
+    );
+    let folder = new_path("partial_frames");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the directory for tests can be written");
+    let target = format!("{folder}/{{view}}.#.png");
+    let views = ["--view", "a=2x2", "--view", "b=3x2", "--in", "more@b=1"];
+    let ran = millstream(
+        &[&["run", &*graph, "--frame", "1..3", "--save", &target], &views[..]].concat(),
+    );
+    assert_eq!(ran.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(told.contains("(at frame 2, view b)"), "{told}");
+    assert!(told.contains("output `pic` lacks 3 of 6 values"), "{told}");
+    let entries = std::fs::read_dir(&folder).expect("it was written");
+    let names = entries.map(|it| it.expect("it is there").file_name().display().to_string());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert_eq!(names, ["a.1.png", "a.2.png", "b.1.png"]);
+}
+
+#[test]
+fn all_evaluators_tell_the_same() {
+    let graph = file(
+        "partial_product.mill",
+        "input xs: list<f32> = [1, 2, 3, 4]\nc = state.counter()\n\
+         k = convert.to_i32(context.tick()) * context.index()\n\
+         output y: f32 = list.get(xs, index: k)\n\
+         output z: f32 = list.get(xs, index: k - 1) + convert.to_f32(c)\n\
+         output sum: f32 = reduce.sum(list.get(xs, index: k))\n",
+    );
+    let ask = |evaluator: &str| {
+        let frames = ["--frame", "0..3", "--count", "4", "--evaluator", evaluator];
+        json(&[&["run", &*graph, "--format", "json"], &frames[..]].concat())
+    };
+    let lazy = ask("lazy");
+    let missing = |name: &str| lazy["outputs"][name]["missing"].as_u64();
+    assert_eq!(["y", "z", "sum"].map(missing), [Some(4), Some(10), Some(2)]);
+    for evaluator in ["list", "chunked", "parallel", "incremental", "auto"] {
+        assert_eq!(ask(evaluator), lazy, "{evaluator}");
+    }
+}

@@ -1,0 +1,232 @@
+//! Outputs of which some cells fail: the others have the values that they have one by one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use millstream_base::same::Same;
+use millstream_base::{Column, Footprint, Mask, Type, Value};
+use millstream_ir::answer::{Answer, OutputAnswer};
+use millstream_ir::request::RequestAxis;
+use millstream_ir::{Evaluator, Plan, Request};
+use millstream_run::{AnyEvaluator, EVALUATORS, Lazy, Parts, Varying, partial, ticks};
+use millstream_testkit::agreement::expect;
+use millstream_testkit::generate::{Case, REGISTRY, cases, cases_with_repeats};
+use millstream_testkit::plans::compiled_plan;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::lazy::plan;
+
+/// The evaluators with all their settings.
+fn evaluators() -> impl Iterator<Item = (&'static str, AnyEvaluator)> {
+    EVALUATORS.iter().flat_map(|row| row.settings.iter().map(|make| (row.name, make())))
+}
+
+/// The known cells of an output, one for each cell of the request.
+fn known(answer: &Answer, output: &OutputAnswer) -> Vec<Option<Value>> {
+    let Some(series) = output.known() else { return vec![None; answer.n_cells()] };
+    let column = answer.full_column(series);
+    let missing = match &output.partial {
+        Some(partial) => answer.missing_over(partial, &RequestAxis::ALL),
+        None => Mask::empty(),
+    };
+    let cells = column.iter().enumerate();
+    cells.map(|(i, value)| (!missing.contains(i)).then_some(value)).collect()
+}
+
+fn same(a: &[Option<Value>], b: &[Option<Value>]) -> bool {
+    let is_same = |(a, b): (&Option<Value>, &Option<Value>)| match (a, b) {
+        (Some(a), Some(b)) => a.same(b),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(is_same)
+}
+
+/// Compares the cells of all outputs with those that the model evaluates one by one. Returns the
+/// number of outputs of which some cells failed.
+fn check(plan: &Plan, request: &Request, evaluator: &mut dyn Evaluator) -> Result<usize, String> {
+    let Ok(expected) = expect(plan, request) else { return Ok(0) };
+    let name = evaluator.name();
+    let answer = partial::evaluate(evaluator, plan, &request.clone().with_partial());
+    let answer = answer.map_err(|error| format!("{name}: {error}"))?;
+    if answer.n_cells() == 0 || !plan.state_writers.is_empty() {
+        return Ok(0);
+    }
+    let mut n_partial = 0;
+    for (output, cells) in answer.outputs.iter().zip(&expected.cells) {
+        let found = known(&answer, output);
+        if !same(&found, cells) {
+            return Err(format!("{name}, {}: {found:?} instead of {cells:?}", output.name));
+        }
+        let is_partial = output.value.is_none() && cells.iter().any(Option::is_some);
+        if is_partial != output.partial.is_some() {
+            return Err(format!("{name}, {}: {:?}", output.name, output.partial));
+        }
+        n_partial += usize::from(is_partial);
+    }
+    let n_failed = answer.failures.len();
+    if n_failed != expected.failed.len() {
+        return Err(format!("{name}: {:?} instead of {:?}", answer.failures, expected.failed));
+    }
+    Ok(n_partial)
+}
+
+#[test]
+fn cells_of_generated_graphs_agree_with_the_model() {
+    let config = Config { failure_persistence: None, max_shrink_iters: 4096, ..Config::default() };
+    let mut runner = if std::env::var_os("PROPTEST_CASES").is_some() {
+        TestRunner::new(config)
+    } else {
+        let config = Config { cases: 600, ..config };
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+    };
+    let n_partial = AtomicUsize::new(0);
+    let strategy = prop_oneof![3 => cases(14), 1 => cases_with_repeats(12)];
+    let outcome = runner.run(&strategy, |case: Case| {
+        let request = case.request.request();
+        let compiled = compiled_plan(&case.graph, &REGISTRY).expect("it compiles");
+        for (_, mut evaluator) in evaluators() {
+            for plan in [&*case.plain, &compiled] {
+                let checked = check(plan, &request, &mut *evaluator);
+                let n = checked.map_err(TestCaseError::fail)?;
+                n_partial.fetch_add(n, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+    let n_partial = n_partial.into_inner();
+    assert!(n_partial > 200, "some cells failed in {n_partial} outputs only");
+}
+
+const GET: &str = "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]
+    n1 = input i: i32
+    n2 = list.get n0 n1
+    n3 = reduce.sum n2
+    n4 = math.multiply n2 n2
+    output y n4
+    output sum n3";
+
+fn indices(all: &[i32]) -> Column {
+    Column::from_vec(all.to_vec())
+}
+
+#[test]
+fn elements_that_do_not_fail_have_their_values_and_sums_over_all_have_none() {
+    let plan = plan(GET);
+    let request = Request::new().column("i", indices(&[2, 7, 0, -1, 1]));
+    for (name, mut evaluator) in evaluators() {
+        let without = partial::evaluate(&mut *evaluator, &plan, &request).expect("it fits");
+        assert!(without.outputs.iter().all(|it| it.known().is_none()), "{name}");
+        let asked = request.clone().with_partial();
+        let answer = partial::evaluate(&mut *evaluator, &plan, &asked).expect("it fits");
+        let y = answer.partial_column::<f32>("y").expect("some do not fail");
+        assert_eq!(y, [Some(9.0), None, Some(1.0), None, Some(4.0)], "{name}");
+        assert!(answer.output("y").expect("asked").value.is_none(), "{name}");
+        assert_eq!(answer.column::<f32>("y"), None, "{name}");
+        assert!(answer.output("sum").expect("asked").known().is_none(), "{name}");
+        assert_eq!(answer.failures[0].cell, [("index", 1)], "{name}");
+        let masked = asked.mask(Mask::range(1..3));
+        let answer = partial::evaluate(&mut *evaluator, &plan, &masked).expect("it fits");
+        assert_eq!(answer.partial_column::<f32>("y"), Some(vec![None, Some(1.0)]), "{name}");
+    }
+}
+
+#[test]
+fn a_failure_behind_another_one_is_told() {
+    let plan = plan(
+        "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]
+         n1 = input i: i32
+         n2 = list.get n0 n1
+         n3 = convert.to_i32 n2
+         n4 = list.get n0 n3
+         output y n4",
+    );
+    let request = Request::new().column("i", indices(&[0, 9, 2, 1])).with_partial();
+    for (name, mut evaluator) in evaluators() {
+        let answer = partial::evaluate(&mut *evaluator, &plan, &request).expect("it fits");
+        let y = answer.partial_column::<f32>("y");
+        assert_eq!(y, Some(vec![Some(2.0), None, None, Some(3.0)]), "{name}");
+        let cells: Vec<_> = answer.failures.iter().map(|failure| failure.cell[0].1).collect();
+        assert_eq!(cells, [1, 2], "{name}");
+    }
+}
+
+#[test]
+fn moments_and_views_fail_each_for_themselves() {
+    let plan = plan(GET);
+    let views = vec![Footprint::of_size(2, 2), Footprint::of_size(3, 3)];
+    let request = Request::new().times(vec![0.0, 1.0, 2.0]).views(views);
+    let of_time = request.clone().per_time("i", indices(&[0, 4, 1])).with_partial();
+    let of_view = request.per_view("i", indices(&[5, 2])).with_partial();
+    for (name, mut evaluator) in evaluators() {
+        let answer = partial::evaluate(&mut *evaluator, &plan, &of_time).expect("it fits");
+        let y = answer.output("y").and_then(|it| it.partial.as_ref()).expect("some do not fail");
+        assert_eq!((&*y.series.axes, y.missing.len()), (&[RequestAxis::Time][..], 1), "{name}");
+        let answer = partial::evaluate(&mut *evaluator, &plan, &of_view).expect("it fits");
+        let y = answer.partial_column::<f32>("y").expect("some do not fail");
+        assert_eq!(y, [None, Some(9.0), None, Some(9.0), None, Some(9.0)], "{name}");
+    }
+}
+
+#[test]
+fn frames_of_a_document_with_state_fail_each_for_themselves() {
+    let plan = plan(
+        "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]
+         n1 = input i: i32
+         n2 = input \"a.total\": f32 = 0.0
+         n3 = input one: f32 = 1.0
+         n4 = math.add n2 n3
+         n5 = list.get n0 n1
+         n6 = math.add n4 n5
+         output y n6
+         output \"a.total\" n4",
+    );
+    let frames = Request::new().frames(vec![0, 1, 2]).with_partial();
+    let by_frame = frames.clone().per_time("i", indices(&[0, 3, 2]));
+    let by_element = frames.column("i", indices(&[0, 3]));
+    for (name, mut evaluator) in evaluators() {
+        let answer = ticks::evaluate(&mut *evaluator, &plan, &by_frame).expect("it fits");
+        let y = answer.partial_column::<f32>("y");
+        assert_eq!(y, Some(vec![Some(2.0), None, Some(6.0)]), "{name}");
+        assert_eq!(answer.failures[0].cell, [("time", 1)], "{name}");
+        let answer = ticks::evaluate(&mut *evaluator, &plan, &by_element).expect("it fits");
+        let y = answer.partial_column::<f32>("y");
+        assert_eq!(y, Some(vec![Some(2.0), None, Some(3.0), None, Some(4.0), None]), "{name}");
+    }
+}
+
+#[test]
+fn blocks_of_elements_lack_the_elements_that_fail() {
+    let plan = plan(GET);
+    let request = |all: &[i32]| {
+        Request::new().column("i", indices(all)).output("y").with_partial()
+    };
+    for (name, mut evaluator) in evaluators() {
+        let first = request(&[0, 1]);
+        let mut parts = Parts::new(&*evaluator, &plan, &first, Varying::Elements);
+        let answer = parts.evaluate(&mut *evaluator, first).expect("it fits");
+        assert_eq!(answer.column::<f32>("y"), Some(vec![1.0, 4.0]), "{name}");
+        let answer = parts.evaluate(&mut *evaluator, request(&[7, 2])).expect("it fits");
+        assert_eq!(answer.partial_column::<f32>("y"), Some(vec![None, Some(9.0)]), "{name}");
+    }
+}
+
+#[test]
+fn the_search_for_failing_cells_ends() {
+    let plan = plan(GET);
+    // Every other one of many elements fails, and one at the end does not.
+    let all: Vec<i32> = (0..60_000).map(|i| if i % 2 == 0 { 0 } else { 5 }).collect();
+    let request = Request::new().column("i", indices(&all)).output("y").with_partial();
+    let answer = partial::evaluate(&mut Lazy, &plan, &request).expect("it fits");
+    let found = answer.output("y").and_then(|it| it.partial.as_ref()).expect("some do not fail");
+    assert!(found.n_untried > 0 && found.n_untried < 60_000);
+    let y = answer.partial_column::<f32>("y").expect("some do not fail");
+    assert_eq!(y.iter().flatten().count(), 60_000 - found.missing.len());
+    for (i, value) in y.iter().enumerate() {
+        assert!(value.is_none() || (i % 2 == 0 && *value == Some(1.0)), "{i}: {value:?}");
+    }
+    assert_eq!(found.series.data.ty(), Type::F32);
+}
