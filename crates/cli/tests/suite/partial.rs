@@ -25,7 +25,8 @@ fn indices() -> String {
 fn saved(name: &str, args: &[&str]) -> (Option<String>, String) {
     let path = new_file(name);
     let target = path.display().to_string();
-    let ran = millstream(&[&["run", &*graph(), "--in", &indices()], args, &["--save", &target]].concat());
+    let ran =
+        millstream(&[&["run", &*graph(), "--in", &indices()], args, &["--save", &target]].concat());
     assert_eq!(ran.status.code(), Some(3));
     let told = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(told.matches(TOLD).count(), 1, "{told}");
@@ -37,7 +38,25 @@ fn saved(name: &str, args: &[&str]) -> (Option<String>, String) {
 fn elements_that_fail_are_marked_and_counted() {
     expect_seen(
         &["run", &graph(), "--in", &indices()],
-        expect![[r#""#]],
+        expect![[r#"
+            exit code 3
+            index         y         n
+                0       2.0         1
+                1       4.0         2
+                2  (failed)  (failed)
+                3       8.0         4
+                4  (failed)  (failed)
+                5       6.0         3
+
+                      count  min  mean  max
+            y  6 (2 failed)    2     5    8
+            n  6 (2 failed)    1   2.5    4
+            stderr:
+            error: got: index 9 is outside a list of 4 (at index 2)
+              help: indices start at 0; set `outside` to `clamp` or `wrap` to allow any index
+            output `y` lacks 2 of 6 values
+            output `n` lacks 2 of 6 values
+        "#]],
     );
     let answer = json(&["run", &graph(), "--in", &indices(), "--format", "json"]);
     assert_eq!(answer["outputs"]["n"]["values"], json!([1, 2, null, 4, null, 3]));
@@ -115,9 +134,8 @@ fn frames_and_views_fail_each_for_themselves() {
     std::fs::create_dir_all(&folder).expect("the directory for tests can be written");
     let target = format!("{folder}/{{view}}.#.png");
     let views = ["--view", "a=2x2", "--view", "b=3x2", "--in", "more@b=1"];
-    let ran = millstream(
-        &[&["run", &*graph, "--frame", "1..3", "--save", &target], &views[..]].concat(),
-    );
+    let ran =
+        millstream(&[&["run", &*graph, "--frame", "1..3", "--save", &target], &views[..]].concat());
     assert_eq!(ran.status.code(), Some(3));
     let told = String::from_utf8_lossy(&ran.stderr);
     assert!(told.contains("(at frame 2, view b)"), "{told}");

@@ -10,6 +10,7 @@ use millstream_ir::{Evaluator, Plan, Request};
 use millstream_run::{AnyEvaluator, EVALUATORS, Lazy, Parts, Varying, partial, ticks};
 use millstream_testkit::agreement::expect;
 use millstream_testkit::generate::{Case, REGISTRY, cases, cases_with_repeats};
+use millstream_testkit::naive::Expected;
 use millstream_testkit::plans::compiled_plan;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -44,8 +45,12 @@ fn same(a: &[Option<Value>], b: &[Option<Value>]) -> bool {
 
 /// Compares the cells of all outputs with those that the model evaluates one by one. Returns the
 /// number of outputs of which some cells failed.
-fn check(plan: &Plan, request: &Request, evaluator: &mut dyn Evaluator) -> Result<usize, String> {
-    let Ok(expected) = expect(plan, request) else { return Ok(0) };
+fn check(
+    plan: &Plan,
+    request: &Request,
+    expected: &Expected,
+    evaluator: &mut dyn Evaluator,
+) -> Result<usize, String> {
     let name = evaluator.name();
     let answer = partial::evaluate(evaluator, plan, &request.clone().with_partial());
     let answer = answer.map_err(|error| format!("{name}: {error}"))?;
@@ -85,9 +90,13 @@ fn cells_of_generated_graphs_agree_with_the_model() {
     let outcome = runner.run(&strategy, |case: Case| {
         let request = case.request.request();
         let compiled = compiled_plan(&case.graph, &REGISTRY).expect("it compiles");
-        for (_, mut evaluator) in evaluators() {
-            for plan in [&*case.plain, &compiled] {
-                let checked = check(plan, &request, &mut *evaluator);
+        for plan in [&*case.plain, &compiled] {
+            let Ok(expected) = expect(plan, &request) else { continue };
+            if expected.failed.is_empty() {
+                continue;
+            }
+            for (_, mut evaluator) in evaluators() {
+                let checked = check(plan, &request, &expected, &mut *evaluator);
                 let n = checked.map_err(TestCaseError::fail)?;
                 n_partial.fetch_add(n, Ordering::Relaxed);
             }
@@ -139,9 +148,9 @@ fn a_failure_behind_another_one_is_told() {
     let plan = plan(
         "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]
          n1 = input i: i32
-         n2 = list.get n0 n1
+         n2 = list.get n0 n1  # first
          n3 = convert.to_i32 n2
-         n4 = list.get n0 n3
+         n4 = list.get n0 n3  # second
          output y n4",
     );
     let request = Request::new().column("i", indices(&[0, 9, 2, 1])).with_partial();
@@ -201,9 +210,7 @@ fn frames_of_a_document_with_state_fail_each_for_themselves() {
 #[test]
 fn blocks_of_elements_lack_the_elements_that_fail() {
     let plan = plan(GET);
-    let request = |all: &[i32]| {
-        Request::new().column("i", indices(all)).output("y").with_partial()
-    };
+    let request = |all: &[i32]| Request::new().column("i", indices(all)).output("y").with_partial();
     for (name, mut evaluator) in evaluators() {
         let first = request(&[0, 1]);
         let mut parts = Parts::new(&*evaluator, &plan, &first, Varying::Elements);
