@@ -161,24 +161,9 @@ pub(crate) fn once(
         return Ok(exit);
     }
     if let Some(target) = &target
-        && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
+        && let Some(exit) = stream(args, evaluator, target, &program, (&limits, started))?
     {
-        let request =
-            request_of(args, &program, &args.outputs, limits.clone(), started, Files::Later)?;
-        let at = args.given.coordinates(program.plan(), &request);
-        let (program, n_block) = (&program, args.block as usize);
-        let mut has_gaps = false;
-        let mut parts = Some((sources, outputs));
-        while let Some((sources, outputs)) = parts {
-            let request = request.clone();
-            let stream = Stream { program, request, outputs, sources, n_block, has_gaps };
-            if let Some(exit) = stream.run(evaluator, target)? {
-                unsettled::report(program, &at);
-                return Ok(exit);
-            }
-            has_gaps = true;
-            parts = in_blocks(args, target, program, &limits, started)?;
-        }
+        return Ok(exit);
     }
     let program = with_fields(args, &engine, &text, program)?;
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
@@ -228,6 +213,32 @@ pub(crate) fn once(
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+}
+
+/// Evaluates and saves block by block, if the graph and the files allow it. A file that has to note
+/// at its start that rows lack values is started again when one does.
+fn stream(
+    args: &Args,
+    evaluator: &mut dyn Evaluator,
+    target: &Target,
+    program: &Program,
+    (limits, started): (&Limits, Instant),
+) -> Result<Option<Exit>, Stop> {
+    for has_gaps in [false, true] {
+        let Some((sources, outputs)) = in_blocks(args, target, program, limits, started)? else {
+            return Ok(None);
+        };
+        let limits = limits.clone();
+        let request = request_of(args, program, &args.outputs, limits, started, Files::Later)?;
+        let at = args.given.coordinates(program.plan(), &request);
+        let n_block = args.block as usize;
+        let stream = Stream { program, request, outputs, sources, n_block, has_gaps };
+        if let Some(exit) = stream.run(&mut *evaluator, target)? {
+            unsettled::report(program, &at);
+            return Ok(Some(exit));
+        }
+    }
+    Ok(None)
 }
 
 fn save_unless(

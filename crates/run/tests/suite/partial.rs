@@ -82,7 +82,7 @@ fn cells_of_generated_graphs_agree_with_the_model() {
     let mut runner = if std::env::var_os("PROPTEST_CASES").is_some() {
         TestRunner::new(config)
     } else {
-        let config = Config { cases: 600, ..config };
+        let config = Config { cases: 1500, ..config };
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
     };
     let n_partial = AtomicUsize::new(0);
