@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 const RUN: &[(&str, &[&str])] = &[
     ("buffers", &[]),
     ("costs", &[]),
+    ("differing", &[]),
     ("fuse", &[]),
     ("lanes", &[]),
     ("laps", &[]),
@@ -25,7 +26,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("kernel", &["lanes", "shape", "spread"]),
     ("shares", &["fuse", "lanes"]),
     ("stages", &["buffers", "fuse", "lanes", "laps", "shares", "spread"]),
-    ("live", &["buffers", "kernel", "lanes", "one_op", "shape"]),
+    ("live", &["buffers", "differing", "kernel", "lanes", "one_op", "shape"]),
     ("program", &["blocks", "fuse", "uses"]),
     ("store", &["frame", "shape"]),
     ("walk", &["buffers", "frame", "kernel", "lanes", "laps", "one_op", "shape", "store", "uses"]),
@@ -39,7 +40,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("partial", &["walk"]),
     ("parts", &["partial", "uses"]),
     ("ticks", &["partial", "parts"]),
-    ("incremental", &["frame", "live", "shape", "store", "walk"]),
+    ("incremental", &["differing", "frame", "live", "shape", "store", "walk"]),
     ("lazy", &["costs", "walk"]),
     (
         "list",

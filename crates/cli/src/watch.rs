@@ -130,7 +130,9 @@ pub(crate) fn report_runs(program: &Program, answer: &Answer, started: Instant) 
             names.push(name.to_owned());
         }
     }
-    let n_ran = runs.iter().filter(|run| run.entry.fate.ran()).count();
+    let ran = || runs.iter().filter(|run| run.entry.fate.ran());
+    let n_elements = ran().map(|run| run.entry.elements).sum();
+    let n_ran = ran().count();
     let reasons = by_reason.into_iter().map(|(why, mut names)| {
         let n_more = names.len().saturating_sub(MAX_NAMES);
         names.truncate(MAX_NAMES);
@@ -141,6 +143,8 @@ pub(crate) fn report_runs(program: &Program, answer: &Answer, started: Instant) 
     let colon = if reasons.is_empty() { "" } else { ": " };
     let nodes = counted(runs.len() as u64, "node");
     let time = millstream::explain::short(started.elapsed());
-    let text = format!("ran {n_ran} of {nodes} in {time}{colon}{}", reasons.join("; "));
+    let on =
+        if n_ran == 0 { String::new() } else { format!(" ({})", counted(n_elements, "element")) };
+    let text = format!("ran {n_ran} of {nodes}{on} in {time}{colon}{}", reasons.join("; "));
     eprint(&format!("{}\n", visible(&text)));
 }

@@ -5,7 +5,8 @@
 //! live graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to
 //! the outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if
 //! the memo has no result for the same operands (`memo`). Many cheap steps are looked up at once
-//! (`chunks`).
+//! (`chunks`). If few elements of a column differ from the last evaluation, a step runs for these
+//! alone (`changes`).
 //!
 //! A specific kind of live graph (`Propagation`) may also be requested; the kinds differ in when
 //! changes travel. Such a graph holds single values of any type, and plans that cannot be live are
@@ -14,6 +15,7 @@
 //! Both run exactly the steps that are demanded, whose inputs differ, bit for bit, from those of
 //! their last run, and for which no older result is stored.
 
+mod changes;
 mod chunks;
 mod failed;
 mod memo;

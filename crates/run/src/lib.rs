@@ -5,6 +5,7 @@ mod buffers;
 pub mod choose;
 pub mod chunked;
 mod costs;
+mod differing;
 mod frame;
 mod fuse;
 pub mod incremental;

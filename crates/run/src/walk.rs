@@ -62,7 +62,7 @@ use shape_of::KnownShapes;
 use state::StateCalls;
 
 pub(crate) use choose::arm;
-pub(crate) use mode::{Mode, Run};
+pub(crate) use mode::{Arm, Mode, Run};
 pub(crate) use partial::evaluate_partial;
 pub(crate) use plain::{Plain, evaluate, evaluate_within, is_required};
 pub(crate) use scope::LoopKey;

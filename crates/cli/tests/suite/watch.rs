@@ -49,12 +49,13 @@ impl Watching {
             if line.starts_with("watching ") {
                 return lines;
             }
-            lines.push(match line.split_once(" nodes in ") {
-                Some((ran, rest)) => {
-                    format!("{ran}: {}", rest.split_once(": ").map_or("", |it| it.1))
-                }
-                None => line,
-            });
+            let Some((ran, rest)) = line.split_once(" nodes ") else {
+                lines.push(line);
+                continue;
+            };
+            lines.push(format!("{ran}: {}", rest.split_once(": ").map_or("", |it| it.1)));
+            let elements = rest.strip_prefix('(').and_then(|it| it.split_once(')'));
+            lines.extend(elements.map(|(elements, _)| elements.to_owned()));
         }
     }
 
@@ -123,6 +124,48 @@ fn only_nodes_that_an_edit_affects_run_again() {
     run.gives("-0.97998");
     write(&data, "x\n1.0\n9.0\n");
     has(&run.round(), "ran 0 of 4: ");
+    assert_eq!(run.end(), Some(0));
+}
+
+#[test]
+fn only_the_changed_rows_of_a_data_file_run_again() {
+    let folder = folder("watch_rows");
+    let (graph, data) = (folder.join("g.mill"), folder.join("d.csv"));
+    let text = "input x: f32\ninput y: f32\na = sqrt(x)\nb = x > 2000 ? a : y * 3\n\
+                output b: f32 = b\noutput s: f32 = reduce.sum(a)\n";
+    write(&graph, text);
+    let mut rows: Vec<String> = (0..8192).map(|i| format!("{i},{}", i % 7)).collect();
+    let write_rows = |rows: &[String]| write(&data, &format!("x,y\n{}\n", rows.join("\n")));
+    write_rows(&rows);
+    let given = |name: &str| format!("{name}=@{}", data.display());
+    let graph = graph.display().to_string();
+    let run = Watching::start(&[&graph, "--in", &given("x"), "--in", &given("y")]);
+    has(&run.round(), "ran 5 of 5: a, b/1, b/2, b/3, s (first time)");
+    // One row: `y * 3` is not needed there. The sum runs for one block.
+    rows[5000] = "5000.5,2".into();
+    write_rows(&rows);
+    let lines = run.round();
+    has(&lines, "ran 4 of 5: a, b/1, b/3, s (an input changed)");
+    has(&lines, "4 elements");
+    // One row that takes the other arm, and one that takes the same.
+    rows[5000] = "7,2".into();
+    rows[3] = "3,5".into();
+    write_rows(&rows);
+    let lines = run.round();
+    has(&lines, "ran 5 of 5: a, b/1, b/2, b/3, s (an input changed)");
+    has(&lines, "7 elements");
+    run.gives("6.0");
+    // Back to earlier values in one row.
+    rows[5000] = "5000,2".into();
+    write_rows(&rows);
+    let lines = run.round();
+    has(&lines, "ran 4 of 5: a, b/1, b/3, s (an input changed)");
+    has(&lines, "4 elements");
+    // Another length.
+    rows.pop();
+    write_rows(&rows);
+    let lines = run.round();
+    has(&lines, "ran 5 of 5");
     assert_eq!(run.end(), Some(0));
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use millstream_base::id::Id;
 use millstream_base::same::Same;
-use millstream_base::{Lane, Limits, Mask, Type, Value};
+use millstream_base::{Column, Lane, Limits, Mask, Type, Value};
 use millstream_ir::Plan;
 use millstream_ir::graph::ConstId;
 use millstream_ir::plan::StepId;
@@ -24,6 +24,7 @@ use millstream_node::{Data, Failure};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
+use super::changes::Changes;
 use super::chunks::{ChunkResults, Chunks};
 use super::names::{MOST_NAMED, StepName, step_names, with_paths};
 use super::remembered::{REMEMBERED, Remembered, agree};
@@ -67,11 +68,14 @@ pub(super) struct Entry {
     pub(super) made: (u64, usize),
     /// The time that it took to compute.
     pub(super) cost: Duration,
+    /// The partial results of blocks, if the step folds a list by blocks.
+    pub(super) partials: Option<Column>,
 }
 
 impl Entry {
     fn bytes(&self) -> usize {
-        self.outputs.iter().flatten().map(Data::bytes).sum()
+        let outputs: usize = self.outputs.iter().flatten().map(Data::bytes).sum();
+        outputs + self.partials.as_ref().map_or(0, Column::bytes)
     }
 
     /// Lends the stamp of an output to another entry, or passes it on if this one `is_replaced`.
@@ -214,6 +218,8 @@ pub(super) struct Memo {
     /// The shelves of steps that the plan lacks, such as those that were folded into constants:
     /// another plan of the document may have them again.
     parked: FxHashMap<StepName, Shelf>,
+    /// The elements that differ between two stamps, as far as this evaluation found out.
+    pub(super) changes: Changes,
     layouts: FxHashMap<Vec<AxisKey>, LayoutId>,
     axes: Vec<Vec<AxisKey>>,
     bytes: usize,
@@ -259,6 +265,7 @@ impl Memo {
             of_constants: FxHashMap::default(),
             names: step_names(plan),
             parked: FxHashMap::default(),
+            changes: Changes::default(),
             layouts: FxHashMap::default(),
             axes: Vec::new(),
             bytes: 0,
@@ -380,6 +387,11 @@ impl Memo {
         self.equality.get(&ty).copied().unwrap_or_default()
     }
 
+    /// Whether every recomputed value counts as changed if its bits differ.
+    pub(super) fn is_exact(&self) -> bool {
+        self.equality.is_empty()
+    }
+
     /// Whether values of some type are passed on only if they differ by more than a tolerance.
     pub(super) fn has_tolerance(&self) -> bool {
         self.equality.values().any(|equality| matches!(equality, Equality::Within(_)))
@@ -424,7 +436,12 @@ impl Memo {
         }
         self.next_stamp += 1;
         let known = self.inputs.entry(Arc::clone(input)).or_default();
-        known.stamp((data, None), layout, self.next_stamp, self.epoch)
+        let before = known.newest(layout).map(|(data, stamp)| (data.clone(), stamp));
+        let stamp = known.stamp((data, None), layout, self.next_stamp, self.epoch);
+        if let Some((old, from)) = before.filter(|(_, from)| *from != stamp) {
+            self.changes.note((&old, None), (data, None), (from, stamp));
+        }
+        stamp
     }
 
     /// The stamp of the value of a feature, of which only these cells are known, if not all.

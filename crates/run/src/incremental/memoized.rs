@@ -11,8 +11,8 @@
 
 use std::time::Instant;
 
-use millstream_base::Mask;
 use millstream_base::id::{Id, SideTable};
+use millstream_base::{Column, Mask};
 use millstream_ir::InputId;
 use millstream_ir::answer::{Answer, EvalError, Fate, RunReason, SkipReason};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
@@ -21,12 +21,13 @@ use millstream_node::{Class, Data, Failure, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::changes::Changes;
 use super::chunks::Missed;
 use super::memo::{AxisKey, Entry, Equality, LayoutId, Memo, Stamp, Stamps};
 use crate::frame::FeatId;
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{Outputs, SlotId, State};
-use crate::walk::{Demand, Gather, LoopKey, Mode, Place, Progress, Run, Stop, Walk};
+use crate::walk::{Arm, Demand, Gather, LoopKey, Mode, Place, Progress, Run, Stop, Walk};
 
 /// The mode of the walk that looks results up in a memo.
 pub(super) struct Memoized<'m> {
@@ -52,18 +53,48 @@ pub(super) struct Reading {
     pub(super) read: Stamps,
     /// The entry that it extends.
     pub(super) extends: Option<usize>,
+    /// The entry for other operands from which it takes the elements that are unchanged.
+    pub(super) base: Option<usize>,
+    /// The partial results of blocks of the list that it folds.
+    pub(super) partials: Option<Column>,
     pub(super) reason: RunReason,
     pub(super) started: Instant,
 }
 
+impl Reading {
+    fn new(read: Stamps, reason: RunReason) -> Self {
+        let started = Instant::now();
+        Self { read, extends: None, base: None, partials: None, reason, started }
+    }
+
+    /// With the entry whose unchanged elements are in the store.
+    fn of_base(self, base: usize) -> Self {
+        Self { base: Some(base), ..self }
+    }
+}
+
 /// The result that is looked up.
-struct Wanted {
+pub(super) struct Wanted<'r> {
     /// Its shape if it is demanded in full.
-    shape: ShapeId,
+    pub(super) shape: ShapeId,
     /// The axes of the operands.
-    operands: ShapeId,
+    pub(super) operands: ShapeId,
     /// Whether a part of the demand can be computed alone, whatever the demands on the inputs were.
-    may_extend: bool,
+    pub(super) may_extend: bool,
+    /// The operands, if an element of the result depends on one element of each: those are none if
+    /// lists are gathered.
+    pub(super) by_element: &'r [Read],
+}
+
+/// An operand of a step that runs element by element.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    /// The position of its stamp among those that the step reads.
+    pub(super) stamp: usize,
+    pub(super) place: Place,
+    pub(super) shape: ShapeId,
+    /// For an arm, the cells that take it, over the shape of the demand.
+    pub(super) cells: Option<(ShapeId, Mask)>,
 }
 
 /// Marks among stamps, which differ from all stamps of results.
@@ -74,6 +105,7 @@ const OF_PART: Stamp = 1 << 60;
 impl<'m> Memoized<'m> {
     fn new(memo: &'m mut Memo) -> Self {
         memo.epoch += 1;
+        memo.changes = Changes::default();
         Self {
             memo,
             inputs: SideTable::from_vec(Vec::new()),
@@ -131,7 +163,9 @@ impl Mode for Memoized<'_> {
         instance: &Instance,
         places: &[Place],
     ) -> Result<Run, Stop> {
-        Ok(if walk.recall(top, instance, places)? { Run::Elsewhere } else { Run::Here })
+        let is_there =
+            walk.recall(top, instance, places)? || walk.fold_by_blocks(top, instance, places)?;
+        Ok(if is_there { Run::Elsewhere } else { Run::Here })
     }
 
     /// Called when a choice has read its selector and the arms that cells take.
@@ -139,19 +173,25 @@ impl Mode for Memoized<'_> {
         walk: &mut Walk<'_, Self>,
         top: usize,
         selector: Place,
-        arms: &[(usize, Place)],
+        arms: &[Arm],
         shape: ShapeId,
     ) -> Result<bool, Stop> {
         let mut read = Stamps::new();
         walk.stamps_of(selector, &mut read);
         let (_, mut operands) = walk.read(selector);
-        for (k, arm) in arms {
-            read.push(OF_ARM | *k as u64);
-            walk.stamps_of(*arm, &mut read);
-            let (_, of) = walk.read(*arm);
-            operands = walk.shapes.union(operands, of);
+        let mut all = vec![Read { stamp: 0, place: selector, shape: operands, cells: None }];
+        for Arm { number, place, shape: of, cells } in arms {
+            read.push(OF_ARM | *number as u64);
+            let cells = Some((cells.0, cells.1.clone()));
+            all.push(Read { stamp: read.len(), place: *place, shape: *of, cells });
+            walk.stamps_of(*place, &mut read);
+            operands = walk.shapes.union(operands, *of);
         }
-        walk.recall_read(top, read, &Wanted { shape, operands, may_extend: false })
+        walk.recall_read(
+            top,
+            read,
+            &Wanted { shape, operands, may_extend: false, by_element: &all },
+        )
     }
 
     /// Without a tolerance the stamp of the result is that of the feature, whose other cells may
@@ -171,7 +211,7 @@ impl Mode for Memoized<'_> {
         let stamp = memo.stamp_of_feature(data, known, layout);
         let found = memo.find(step, &[stamp], slot.index()).next();
         let Some(i) = found.filter(|_| equality == Equality::Exact) else {
-            let wanted = Wanted { shape, operands: shape, may_extend: false };
+            let wanted = Wanted { shape, operands: shape, may_extend: false, by_element: &[] };
             return walk.recall_read(top, Stamps::from_slice(&[stamp]), &wanted);
         };
         memo.shelves[step.index()].entries[i].used = epoch;
@@ -324,17 +364,26 @@ impl Walk<'_, Memoized<'_>> {
             self.stamps_of(*place, &mut read);
         }
         let gathers = places.iter().any(|place| matches!(place, Place::Gathered(_)));
+        let mut by_element: SmallVec<[Read; 4]> = SmallVec::new();
+        if !gathers {
+            for (stamp, place) in places.iter().enumerate() {
+                let shape = self.read(*place).1;
+                by_element.push(Read { stamp, place: *place, shape, cells: None });
+            }
+        }
         let passes = matches!(instance.kernel, Kernel::Pass);
         let mut shape = Shapes::scalar();
         for place in &places[..if passes { 1 } else { places.len() }] {
             let (_, of) = self.read(*place);
             shape = self.shapes.union(shape, of);
         }
-        self.recall_read(top, read, &Wanted { shape, operands: shape, may_extend: !gathers })
+        let by_element = &by_element[..];
+        let wanted = Wanted { shape, operands: shape, may_extend: !gathers, by_element };
+        self.recall_read(top, read, &wanted)
     }
 
     /// As [`Walk::recall`] for these stamps.
-    fn recall_read(&mut self, top: usize, read: Stamps, of: &Wanted) -> Result<bool, Stop> {
+    fn recall_read(&mut self, top: usize, read: Stamps, of: &Wanted<'_>) -> Result<bool, Stop> {
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let instance = &self.plan.instances[self.instance_id(step)];
         self.mode.reading = None;
@@ -379,6 +428,7 @@ impl Walk<'_, Memoized<'_>> {
             if !rest.is_empty() && !of.may_extend {
                 return self.note_reading(top, read, None, reason);
             }
+            self.mode.memo.note_return(step, i);
             self.mode.memo.shelves[step.index()].entries[i].used = epoch;
             // At most the demanded cells: elsewhere the inputs are not known.
             let known = wanted.difference(&rest);
@@ -393,6 +443,21 @@ impl Walk<'_, Memoized<'_>> {
             extends = Some(i);
             break;
         }
+        if extends.is_none()
+            && let Some((base, is_all)) = self.take_unchanged(top, &read, of)?
+        {
+            if is_all {
+                self.mode.reading = Some(Reading::new(read, reason).of_base(base));
+                self.keep(top);
+                self.log_recalled(step);
+                return Ok(true);
+            }
+            if self.note_reading(top, read, None, reason)? {
+                return Ok(true);
+            }
+            self.mode.reading = self.mode.reading.take().map(|reading| reading.of_base(base));
+            return Ok(false);
+        }
         self.note_reading(top, read, extends, reason)
     }
 
@@ -402,7 +467,12 @@ impl Walk<'_, Memoized<'_>> {
     /// A choice that is demanded in full has only the axes of the arm if all cells take one arm. If
     /// only some cells are demanded, the selector is unknown in the others, where it may have
     /// differed under the same stamp, so such a result cannot be used.
-    fn wanted_of(&mut self, top: usize, shape: ShapeId, of: &Wanted) -> Result<Option<Mask>, Stop> {
+    pub(super) fn wanted_of(
+        &mut self,
+        top: usize,
+        shape: ShapeId,
+        of: &Wanted<'_>,
+    ) -> Result<Option<Mask>, Stop> {
         let asked = match self.stack[top].demand.clone() {
             Demand::Full if shape != of.shape => return Ok(None),
             Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
@@ -461,8 +531,7 @@ impl Walk<'_, Memoized<'_>> {
             self.log_skipped(step, SkipReason::Failed);
             return Ok(true);
         }
-        let started = Instant::now();
-        self.mode.reading = Some(Reading { read, extends, reason, started });
+        self.mode.reading = Some(Reading { extends, ..Reading::new(read, reason) });
         Ok(false)
     }
 

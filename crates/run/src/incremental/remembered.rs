@@ -40,6 +40,12 @@ const MOST: usize = 64;
 const BYTES: usize = 64 << 20;
 
 impl Remembered {
+    /// The last value with this layout, if all of it is known, and its stamp.
+    pub(super) fn newest(&self, layout: LayoutId) -> Option<(&Data, Stamp)> {
+        let one = self.0.first().filter(|one| one.layout == layout && one.known.is_none())?;
+        Some((&one.data, one.stamp))
+    }
+
     /// The stamp of a value, known in all cells or in these; `new` if it is not among the stored
     /// ones.
     pub(super) fn stamp(

@@ -30,7 +30,9 @@ impl Walk<'_, Memoized<'_>> {
             return self.stamp_state(slot);
         }
         let is_feature = matches!(kernel, Kernel::Read { .. });
-        let Some(Reading { read, extends, reason, started }) = self.mode.reading.take() else {
+        let Some(Reading { read, extends, base, partials, reason, started }) =
+            self.mode.reading.take()
+        else {
             let stamps = outputs.iter().map(|_| self.mode.memo.new_stamp()).collect();
             *self.mode.slot(slot) = stamps;
             return;
@@ -49,9 +51,10 @@ impl Walk<'_, Memoized<'_>> {
             extends,
             grows: extends.is_none_or(|old| !covers(entries[old].done.as_ref(), done.as_ref())),
             others: earlier(entries, epoch, slot.index(), done.is_none()),
+            base,
             is_feature,
         };
-        let before = extends.map_or(Duration::ZERO, |old| entries[old].cost);
+        let before = extends.or(base).map_or(Duration::ZERO, |old| entries[old].cost);
         let mut entry = Entry {
             read,
             layout,
@@ -62,8 +65,10 @@ impl Walk<'_, Memoized<'_>> {
             used: epoch,
             made: (epoch, slot.index()),
             cost: cost + before,
+            partials,
         };
         give_stamps(memo, step, &mut entry, &origin);
+        note_changes(memo, step, &entry, &origin);
         let stamps = entry.stamps.clone();
         let passed_on = entry.outputs.clone();
         let has_tolerance = memo.has_tolerance();
@@ -88,6 +93,8 @@ struct Origin {
     grows: bool,
     /// Entries with other operands.
     others: SmallVec<[usize; COMPARED]>,
+    /// The one of these from which it has the elements that are unchanged.
+    base: Option<usize>,
     /// Whether it is a feature, whose stamp it takes.
     is_feature: bool,
 }
@@ -130,6 +137,16 @@ fn give_stamps(memo: &mut Memo, step: StepId, entry: &mut Entry, origin: &Origin
         {
             entry.outputs[k] = Some(passed_on.clone());
         }
+    }
+}
+
+/// Records the elements in which a result differs from the one before.
+fn note_changes(memo: &mut Memo, step: StepId, entry: &Entry, origin: &Origin) {
+    let entries = &memo.shelves[step.index()].entries;
+    let last = || origin.others.iter().copied().max_by_key(|old| entries[*old].used);
+    let Some(old) = origin.base.or_else(last).map(|old| &entries[old]) else { return };
+    if origin.extends.is_none() && old.layout == entry.layout {
+        memo.changes.note_all(old, entry);
     }
 }
 

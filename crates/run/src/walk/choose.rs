@@ -5,7 +5,7 @@ use millstream_base::{Column, Mask};
 use millstream_ir::plan::StepSource;
 use millstream_node::Data;
 
-use super::{Demand, Mode, Pending, Place, Progress, Stop, Task, Walk};
+use super::{Arm, Demand, Mode, Pending, Progress, Stop, Task, Walk};
 use crate::frame::FrameId;
 use crate::shape::{ShapeId, Shapes};
 
@@ -128,27 +128,32 @@ impl<M: Mode> Walk<'_, M> {
             }
             let (_, arm_shape) = self.read(place);
             shape = self.shapes.union(shape, arm_shape);
-            taken.push((k, place, arm_shape, mask));
+            let cells = (*selected, mask.clone());
+            taken.push(Arm { number: k, place, shape: arm_shape, cells });
         }
-        let places: Vec<(usize, Place)> = taken.iter().map(|(k, place, ..)| (*k, *place)).collect();
         let selector = self.place(sources[0], frame);
         let part = self.stack[top].demand.is_part();
         let of_result = match (&taken[..], part) {
-            ([(_, _, arm_shape, _)], false) => *arm_shape,
+            ([arm], false) => arm.shape,
             (_, _) => shape,
         };
-        if M::before_choice(self, top, selector, &places, of_result)? {
+        if M::before_choice(self, top, selector, &taken, of_result)? {
             return Ok(());
         }
-        if let ([(_, place, arm_shape, _)], false) = (&taken[..], part) {
-            let data = self.read(*place).0.clone();
-            self.finish_choice(top, data, *arm_shape)?;
+        let rest = match &self.stack[top].demand {
+            Demand::Part(rest) if rest.shape == shape => Some(rest.mask.clone()),
+            Demand::Part(_) | Demand::Full => None,
+        };
+        if let ([arm], false, None) = (&taken[..], part, &rest) {
+            let data = self.read(arm.place).0.clone();
+            self.finish_choice(top, data, arm.shape)?;
         } else {
             let n_cells = self.shapes.n_cells(shape)?;
             let ty = self.plan.instances[self.instance_id(self.stack[top].step)].outputs[0].ty;
             let mut column = self.output_column(top, 0, ty, n_cells)?;
-            for (_, place, arm_shape, mask) in &taken {
-                let cells = self.shapes.project(arms[0].0, mask, shape)?;
+            for Arm { place, shape: arm_shape, cells: (selected, mask), .. } in &taken {
+                let cells = self.shapes.project(*selected, mask, shape)?;
+                let cells = rest.as_ref().map_or(cells.clone(), |rest| cells.intersect(rest));
                 let map = self.shapes.map(shape, *arm_shape)?;
                 match self.read(*place).0 {
                     Data::One(value) => column.overwrite(&cells, &Column::filled(value, 1), |_| 0),
@@ -158,7 +163,7 @@ impl<M: Mode> Walk<'_, M> {
             self.finish_choice(top, Data::Many(column), shape)?;
         }
         let mut read = vec![selector];
-        read.extend(taken.iter().map(|(_, place, ..)| *place));
+        read.extend(taken.iter().map(|arm| arm.place));
         self.release_all(top, &read);
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use millstream_base::Mask;
 use millstream_ir::answer::EvalError;
 use millstream_ir::plan::StepId;
 use millstream_ir::request::Bound;
@@ -24,6 +25,16 @@ pub(crate) enum Run {
     Timed(usize),
     /// Outside of the walk: the result is in the store, or will be.
     Elsewhere,
+}
+
+/// An arm that cells of a choice take.
+pub(crate) struct Arm {
+    /// The position among all arms.
+    pub(crate) number: usize,
+    pub(crate) place: Place,
+    pub(crate) shape: ShapeId,
+    /// The cells that take it, and their shape.
+    pub(crate) cells: (ShapeId, Mask),
 }
 
 /// A way to walk over a plan. Every hook does nothing by default; `top` is the position on the
@@ -64,14 +75,14 @@ pub(crate) trait Mode: Sized {
         Ok(Run::Here)
     }
 
-    /// A choice is about to join these arms, given by number and place, to a result of this shape.
-    /// True if the result is in the store already.
+    /// A choice is about to join these arms to a result of this shape. True if the result is in the
+    /// store already. If a part of it is, the demand may become the rest.
     #[inline(always)]
     fn before_choice(
         _walk: &mut Walk<'_, Self>,
         _top: usize,
         _selector: Place,
-        _arms: &[(usize, Place)],
+        _arms: &[Arm],
         _shape: ShapeId,
     ) -> Result<bool, Stop> {
         Ok(false)

@@ -1,0 +1,299 @@
+//! Columns of which few elements changed: a step runs for these elements alone.
+//!
+//! Where a value gets a new stamp, it is compared with the value before, and the elements that
+//! differ are recorded between the two stamps. A step that has a result for the stamps before takes
+//! over all other elements of it. A function that folds a list by blocks keeps the partial results
+//! of blocks, and computes those anew in which items changed.
+
+use millstream_base::id::Id;
+use millstream_base::{Column, Mask, Value};
+use millstream_ir::answer::EvalError;
+use millstream_ir::plan::StepId;
+use millstream_node::blockwise::Blockwise;
+use millstream_node::{Data, Instance, Kernel};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::memo::{Entry, Memo, Stamp, Stamps};
+use super::memoized::{Memoized, Wanted};
+use crate::differing::{FEW, differing_elements};
+use crate::shape::{ShapeId, Shapes};
+use crate::store::State;
+use crate::walk::{Demand, Place, Stop, Walk};
+
+/// The cells of columns, or items of lists, that differ between two stamps.
+#[derive(Debug, Default)]
+pub(super) struct Changes(FxHashMap<(Stamp, Stamp), Mask>);
+
+impl Changes {
+    /// Records where two values differ, if this is in few elements. Of each, only some cells may be
+    /// known; a cell known in one of them counts as changed.
+    pub(super) fn note(
+        &mut self,
+        (old, old_done): (&Data, Option<&Mask>),
+        (new, done): (&Data, Option<&Mask>),
+        between: (Stamp, Stamp),
+    ) {
+        let changed = match (old, new) {
+            (Data::Many(old), Data::Many(new)) => match (old_done, done) {
+                (None, None) => differing_mask(old, new),
+                (_, _) => differing_cells((old, old_done), (new, done)),
+            },
+            (Data::One(Value::List(old)), Data::One(Value::List(new))) => differing_mask(old, new),
+            (Data::One(_) | Data::Many(_), _) => None,
+        };
+        if let Some(changed) = changed {
+            self.0.insert(between, changed);
+        }
+    }
+
+    /// As [`Changes::note`] for all outputs of two results with the same axes.
+    pub(super) fn note_all(&mut self, old: &Entry, new: &Entry) {
+        for (k, (before, now)) in old.outputs.iter().zip(&new.outputs).enumerate() {
+            let between = (old.stamps[k], new.stamps[k]);
+            if let (Some(before), Some(now), true) = (before, now, between.0 != between.1) {
+                self.note((before, old.done.as_ref()), (now, new.done.as_ref()), between);
+            }
+        }
+    }
+
+    fn between(&self, from: Stamp, to: Stamp) -> Option<&Mask> {
+        self.0.get(&(from, to))
+    }
+}
+
+fn differing_mask(old: &Column, new: &Column) -> Option<Mask> {
+    let elements = differing_elements(old, new)?;
+    Mask::from_indices(elements.into_vec()).ok()
+}
+
+/// The cells in which columns differ that are not known everywhere.
+fn differing_cells(
+    (old, old_done): (&Column, Option<&Mask>),
+    (new, done): (&Column, Option<&Mask>),
+) -> Option<Mask> {
+    let n = old.len();
+    if n != new.len() || old.ty() != new.ty() {
+        return None;
+    }
+    let all = Mask::full(n);
+    let (old_done, done) = (old_done.unwrap_or(&all), done.unwrap_or(&all));
+    let in_both = old_done.intersect(done);
+    let in_one = old_done.union(done).difference(&in_both);
+    if in_one.len() > n / FEW {
+        return None;
+    }
+    let mut cells = Vec::new();
+    for cell in in_both.iter() {
+        if !old.same_at(cell, new, cell) {
+            if cells.len() == n / FEW {
+                return None;
+            }
+            cells.push(cell as u32);
+        }
+    }
+    Some(in_one.union(&Mask::from_indices(cells).ok()?))
+}
+
+impl Memo {
+    /// Records where the outputs of an entry differ from those that were used last.
+    pub(super) fn note_return(&mut self, step: StepId, at: usize) {
+        let entries = &self.shelves[step.index()].entries;
+        let entry = &entries[at];
+        let last = entries.iter().filter(|other| other.layout == entry.layout);
+        let last = last.filter(|other| other.used > entry.used && other.used < self.epoch);
+        let Some(last) = last.max_by_key(|other| other.used) else { return };
+        self.changes.note_all(last, entry);
+    }
+}
+
+/// Maximal number of results of a step that are tried.
+const TRIED: usize = 4;
+
+/// Shorter lists are folded as a whole, which takes no longer.
+const FEWEST_BLOCKS: usize = 3;
+
+/// Longer lists are folded as a whole, so that a cancellation is noticed in time.
+const MOST_ITEMS: usize = 1 << 22;
+
+impl Walk<'_, Memoized<'_>> {
+    /// Puts the elements into the slot of a task that an earlier result has for other operands and
+    /// that did not change; the demand becomes the rest. Returns the entry of that result, and
+    /// whether nothing is left to compute.
+    pub(super) fn take_unchanged(
+        &mut self,
+        top: usize,
+        read: &Stamps,
+        of: &Wanted<'_>,
+    ) -> Result<Option<(usize, bool)>, Stop> {
+        let (step, slot) = (self.stack[top].step, self.stack[top].slot);
+        let memo = &*self.mode.memo;
+        if memo.changes.0.is_empty() || !memo.is_exact() || self.store.state(slot) != State::Empty {
+            return Ok(None);
+        }
+        let used = self.used_outputs[step.index()];
+        let is_column = |(k, output): (usize, &Option<Data>)| match output {
+            Some(data) => matches!(data, Data::Many(_)),
+            None => used & 1 << k.min(63) == 0,
+        };
+        let epoch = memo.epoch;
+        let fits = |entry: &Entry| {
+            entry.read.len() == read.len()
+                && entry.made.0 != epoch
+                && entry.outputs.iter().enumerate().all(is_column)
+        };
+        let entries = memo.shelves[step.index()].entries.iter().enumerate();
+        let fitting = entries.filter(|(_, entry)| fits(entry)).map(|(i, _)| i);
+        let fitting: SmallVec<[usize; TRIED]> = fitting.take(TRIED).collect();
+        for i in fitting {
+            let entry = &self.mode.memo.shelves[step.index()].entries[i];
+            let (layout, done, before) = (entry.layout, entry.done.clone(), entry.read.clone());
+            let Some(shape) = self.shape_of_layout(layout) else { continue };
+            let Some(wanted) = self.wanted_of(top, shape, of)? else { continue };
+            let Some(changed) = self.changed_cells(shape, (&before, read), of)? else { continue };
+            let mut known = self.readable_cells(shape, &wanted, of)?.difference(&changed);
+            if let Some(done) = &done {
+                known = known.intersect(done);
+            }
+            let rest = wanted.difference(&known);
+            if rest.len() > wanted.len() / 2 {
+                continue;
+            }
+            let outputs = self.mode.memo.shelves[step.index()].entries[i].outputs.clone();
+            let is_whole = known.len() == self.shapes.n_cells(shape)?;
+            self.take_up(slot, shape, outputs, (!is_whole).then_some(known));
+            let is_all = rest.is_empty();
+            if !is_all {
+                self.stack[top].demand = Demand::part(shape, rest);
+            }
+            return Ok(Some((i, is_all)));
+        }
+        Ok(None)
+    }
+
+    /// The cells of a result over `shape` for which all operands are known, at least those that are
+    /// wanted: others may be wanted later.
+    fn readable_cells(
+        &mut self,
+        shape: ShapeId,
+        wanted: &Mask,
+        of: &Wanted<'_>,
+    ) -> Result<Mask, Stop> {
+        if of.by_element.iter().any(|operand| operand.cells.is_some()) {
+            return Ok(wanted.clone());
+        }
+        let mut cells = Mask::full(self.shapes.n_cells(shape)?);
+        for operand in of.by_element {
+            if let Place::Slot(slot, _) = operand.place
+                && self.store.state(slot) == State::Partial
+                && let Some(done) = self.store.rest(slot).done.as_deref().cloned()
+            {
+                cells = cells.intersect(&self.shapes.project(operand.shape, &done, shape)?);
+            }
+        }
+        Ok(cells.union(wanted))
+    }
+
+    /// The cells of a result over `shape` that read cells of operands that changed between these
+    /// stamps; `None` if it is not known which operands changed where.
+    fn changed_cells(
+        &mut self,
+        shape: ShapeId,
+        (before, now): (&Stamps, &Stamps),
+        of: &Wanted<'_>,
+    ) -> Result<Option<Mask>, Stop> {
+        let mut all = Mask::empty();
+        for (position, (from, to)) in before.iter().zip(now).enumerate() {
+            if from == to {
+                continue;
+            }
+            let operand = of.by_element.iter().find(|operand| operand.stamp == position);
+            // A list is read as a whole.
+            let operand = operand.filter(|operand| {
+                operand.shape != Shapes::scalar()
+                    && self.shapes.union(operand.shape, shape) == shape
+            });
+            let changed = self.mode.memo.changes.between(*from, *to).cloned();
+            let (Some(operand), Some(changed)) = (operand, changed) else { return Ok(None) };
+            let mut changed = self.shapes.project(operand.shape, &changed, shape)?;
+            if let Some((of_arm, cells)) = &operand.cells {
+                changed = changed.intersect(&self.shapes.project(*of_arm, cells, shape)?);
+            }
+            all = all.union(&changed);
+        }
+        Ok(Some(all))
+    }
+
+    /// Runs a function that folds one list by blocks, for those blocks alone whose items changed;
+    /// false if the step is none.
+    pub(super) fn fold_by_blocks(
+        &mut self,
+        top: usize,
+        instance: &Instance,
+        places: &[Place],
+    ) -> Result<bool, Stop> {
+        let Kernel::Function(function) = &instance.kernel else { return Ok(false) };
+        let (Some(blockwise), [place]) = (function.blockwise(), places) else { return Ok(false) };
+        let (Data::One(Value::List(items)), shape) = self.read(*place) else { return Ok(false) };
+        let items = items.clone();
+        let n_blocks = items.len().div_ceil(blockwise.block_len());
+        let is_full = matches!(self.stack[top].demand, Demand::Full);
+        if shape != Shapes::scalar()
+            || n_blocks < FEWEST_BLOCKS
+            || items.len() > MOST_ITEMS
+            || !is_full
+        {
+            return Ok(false);
+        }
+        let (bytes, limit) = (n_blocks * instance.outputs[0].ty.size(), self.limits.bytes);
+        if bytes > limit {
+            return Err(Stop::All(EvalError::Bytes { limit }));
+        }
+        let Some(reading) = self.mode.reading.as_ref() else { return Ok(false) };
+        let read = reading.read.clone();
+        let partials = self.partials(top, (&read, n_blocks), blockwise, &items);
+        match blockwise.result(&partials, items.len()) {
+            Ok(value) => {
+                if let Some(reading) = &mut self.mode.reading {
+                    reading.partials = Some(partials);
+                }
+                self.store_result(top, vec![Some(Data::One(value))], shape)?;
+            }
+            Err(failure) => {
+                let result = (Err(failure), Vec::new());
+                self.finish_function(top, result, &[], &Mask::full(1), 1, shape)?;
+            }
+        }
+        self.release_all(top, places);
+        Ok(true)
+    }
+
+    /// The partial results of all blocks of a list. Those of an earlier result of the step are taken
+    /// over where no item changed.
+    fn partials(
+        &self,
+        top: usize,
+        (read, n_blocks): (&Stamps, usize),
+        blockwise: &dyn Blockwise,
+        items: &Column,
+    ) -> Column {
+        let memo = &*self.mode.memo;
+        let known = memo.shelves[self.stack[top].step.index()].entries.iter().find_map(|entry| {
+            let partials = entry.partials.as_ref().filter(|partials| partials.len() == n_blocks)?;
+            let ((from, before), (to, now)) = (entry.read.split_last()?, read.split_last()?);
+            let changed = memo.changes.between(*from, *to).filter(|_| before == now)?;
+            Some((partials, changed))
+        });
+        let Some((known, changed)) = known else {
+            return blockwise.partials(items, &(0..n_blocks as u32).collect::<Vec<u32>>());
+        };
+        let block_len = blockwise.block_len();
+        let mut blocks: Vec<u32> = changed.iter().map(|item| (item / block_len) as u32).collect();
+        blocks.dedup();
+        let new = blockwise.partials(items, &blocks);
+        let mut partials = known.clone();
+        let mask = Mask::from_indices(blocks).expect("the blocks are in order");
+        partials.overwrite(&mask, &new, |block| mask.rank(block));
+        partials
+    }
+}
