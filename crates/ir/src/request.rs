@@ -113,15 +113,21 @@ pub struct BoundData {
 pub enum Chosen {
     /// The axis has all elements, of which evaluators compute these.
     Masked(Mask),
-    /// The axis has only these elements, and so have all inputs and features along it.
-    Kept(Mask),
+    /// The axis has only these elements, and so have all inputs and features along it. Nodes that
+    /// read the number of elements see that of all.
+    Kept {
+        /// The elements.
+        elements: Mask,
+        /// The number of all elements.
+        of: usize,
+    },
 }
 
 impl Chosen {
     /// The elements that the axis has, if it has only these.
     fn kept(&self) -> Option<&Mask> {
         match self {
-            Self::Kept(mask) => Some(mask),
+            Self::Kept { elements, .. } => Some(elements),
             Self::Masked(_) => None,
         }
     }
@@ -164,13 +170,16 @@ impl Bound {
     pub fn masked(&self) -> Option<&Mask> {
         match &self.chosen {
             Some(Chosen::Masked(mask)) => Some(mask),
-            Some(Chosen::Kept(_)) | None => None,
+            Some(Chosen::Kept { .. }) | None => None,
         }
     }
 
-    /// The elements that the index axis has, if they are not all.
-    pub fn kept(&self) -> Option<&Mask> {
-        self.chosen.as_ref().and_then(Chosen::kept)
+    /// The elements that the index axis has if they are not all, and the number of all.
+    pub fn kept_of(&self) -> Option<(&Mask, usize)> {
+        match &self.chosen {
+            Some(Chosen::Kept { elements, of }) => Some((elements, *of)),
+            Some(Chosen::Masked(_)) | None => None,
+        }
     }
 
     /// Whether the request is for some elements of the index axis.

@@ -82,8 +82,8 @@ pub(crate) struct Walk<'a, M> {
     /// Data and shape of each input of the plan.
     pub(crate) inputs: SideTable<InputId, (Data, ShapeId)>,
     pub(crate) request_axes: Vec<(AxisId, RequestAxis)>,
-    /// The numbers of the elements, if the index axis has only some of them.
-    numbers: Option<Mask>,
+    /// The numbers of the elements, if the index axis has only some of them, and the number of all.
+    numbers: Option<(Mask, usize)>,
     /// Axes of loops by extent, and by the number of axes of that extent that are open around them.
     pub(crate) loop_axes: FxHashMap<(LoopKey, u32), AxisId>,
     /// Instances with a scope at some input.

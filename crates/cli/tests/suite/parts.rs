@@ -120,6 +120,22 @@ fn nothing_is_computed_for_elements_that_are_not_asked_for() {
 }
 
 #[test]
+fn a_document_that_reads_the_number_of_elements_computes_those_asked_for() {
+    let text = "input s: f32 = 2\nu = context.index() / context.count()\n\
+                output x: f32 = u > 0.001 ? f32(sin(u) * s) : f32(u)\n";
+    for evaluator in ["lazy", "list", "parallel", "chunked", "incremental", "auto"] {
+        let ran = computed_for_two("count_of_two.mill", text, evaluator);
+        assert!(ran.iter().any(|(name, ..)| name == "context.count"), "{ran:?}");
+        for (name, elements, bytes) in ran {
+            assert!(elements <= 2 && bytes <= 16, "{evaluator}: {name} {elements} {bytes}");
+        }
+    }
+    let path = file("number_of_all.mill", "output n: i32 = context.count() + context.index()\n");
+    let ran = json(&["run", &path, "--count", "1000", "--only", "0,5", "--format", "json"]);
+    assert_eq!(column(&ran, "n"), [1000.0, 1005.0]);
+}
+
+#[test]
 fn a_sum_of_all_elements_is_computed_from_all() {
     let ran = computed_for_two(
         "sum_of_all.mill",

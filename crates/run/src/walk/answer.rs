@@ -75,7 +75,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             store: Store::new(plan),
             inputs,
             request_axes,
-            numbers: bound.kept().cloned(),
+            numbers: bound.kept_of().map(|(elements, of)| (elements.clone(), of)),
             scoped: SideTable::from_vec(scoped.collect()),
             one_ops: match request.log {
                 LogDetail::Times => SideTable::new(plan.instances.len(), None),

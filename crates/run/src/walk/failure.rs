@@ -151,7 +151,7 @@ impl<M: Mode> Walk<'_, M> {
                 let of = self.request_axes.iter().find(|(known, _)| *known == axis);
                 let (name, position) = match of {
                     Some((_, axis @ RequestAxis::Index)) => {
-                        let number = self.numbers.as_ref().and_then(|all| all.nth(position));
+                        let number = self.numbers.as_ref().and_then(|(all, _)| all.nth(position));
                         (axis.name(), number.unwrap_or(position))
                     }
                     Some((_, axis)) => (axis.name(), position),

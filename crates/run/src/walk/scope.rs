@@ -8,6 +8,7 @@ use millstream_form::Form;
 use millstream_ir::Plan;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::{Fate, NeedMap};
+use millstream_ir::request::RequestAxis;
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Data, Instance, ScopeRule};
 use smallvec::SmallVec;
@@ -449,6 +450,13 @@ impl<'a, M: Mode> Walk<'a, M> {
             panic!("the extent of a feature is an axis");
         };
         let Some(axis) = axis else { return (Data::One(Value::I32(1)), Shapes::scalar()) };
+        let is_index =
+            |(known, of): &(AxisId, RequestAxis)| *known == axis && *of == RequestAxis::Index;
+        if let Some((_, of)) =
+            self.numbers.as_ref().filter(|_| self.request_axes.iter().any(is_index))
+        {
+            return (Data::One(Value::I32(*of as i32)), Shapes::scalar());
+        }
         match self.shapes.extent(axis) {
             Extent::Even(n) => (Data::One(Value::I32(*n as i32)), Shapes::scalar()),
             Extent::Ragged { parents, counts } => {
