@@ -73,7 +73,8 @@ pub(crate) struct Args {
     graph: PathBuf,
     #[command(flatten)]
     given: RequestArgs,
-    /// Compute only this output; may be given several times
+    /// Compute only this output; may be given several times. Errors in other parts of the document
+    /// are printed; the exit code is 0 if the outputs named here have values
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
     /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or

@@ -23,7 +23,7 @@ pub use words::Words;
 
 use crate::at::At;
 use crate::cursor::{Cursor, JsonKind};
-use crate::model::{Document, FORMAT_VERSION};
+use crate::model::{Document, Entry, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::upgrade::{NEWEST_TEXT, Origins, upgraded_format};
 use reader::Reader;
@@ -82,6 +82,8 @@ pub fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     let Some(version) = format_version(text, &mut problems) else {
         return Loaded::nothing(problems);
     };
+    // Everything is read as in the newest format, only to find further errors.
+    let is_stated = problems.n_errors() == 0;
     let mut loaded = if version >= NEWEST_TEXT {
         read(text, None, limits, problems)
     } else {
@@ -90,6 +92,9 @@ pub fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     };
     if let Some(document) = &mut loaded.document {
         document.format = version.max(NEWEST_TEXT);
+        if !is_stated {
+            document.unread.note(Entry::Statements);
+        }
     }
     loaded.format = version;
     loaded

@@ -69,8 +69,8 @@ pub fn load(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
 
 /// Reads a document in the text form.
 ///
-/// If a statement has problems, the document contains the readable rest. There is no document if a
-/// node, an input, an output or a group is lost of which not even the name is known, or the format.
+/// If a statement has problems, the document contains the readable rest. There is no document if
+/// it is not known where a statement belongs, or which format the document has.
 pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     let text = match text_of(bytes, limits) {
         Ok(text) => text,
@@ -87,6 +87,7 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         names,
         is_lost: tree.n_lost > 0,
         is_wrong: false,
+        twice: Vec::new(),
     };
     let vocabulary = Vocabulary::new(registry);
     let document = lower::lower(&tree, text, &vocabulary, &mut found);

@@ -48,6 +48,8 @@ pub(crate) struct Found<'a> {
     pub(crate) is_lost: bool,
     /// Whether a statement about the document has an error.
     pub(crate) is_wrong: bool,
+    /// Names that are defined twice, each with its group.
+    pub(crate) twice: Vec<(Box<str>, Box<str>)>,
 }
 
 impl Found<'_> {
@@ -150,6 +152,16 @@ pub(crate) fn lower<'a>(
         make_group(&shared, &bodies, at, &mut document, found);
     }
     (document.nodes, document.outputs) = Maker::made(&shared, &bodies, 0, found);
+    for (group, name) in std::mem::take(&mut found.twice) {
+        mark(&mut document, &group, &name);
+    }
+    let unknown = |item: &&Item<'_>| matches!(item.what, What::Unread(Some(Entry::Unknown)));
+    for item in tree.items.iter().filter(unknown) {
+        let lost = &text[item.span.start as usize..item.span.end as usize];
+        for name in names_of_unknown(lost) {
+            mark(&mut document, "", name);
+        }
+    }
     match comments::view_with(tree, view) {
         Ok(view) => document.view = view,
         Err(error) => {
@@ -257,7 +269,50 @@ pub(crate) fn check_name(
     if is_known {
         let error = TextError::Duplicate { what: word, name: shortened(name) };
         found.report(path, &Problem::new(start, end, error));
+        found.twice.push((path.into(), name.into()));
     }
+}
+
+/// Marks the parts of this name in a group, or in the document if `group` is empty: another
+/// statement may define them.
+fn mark(document: &mut Document, group: &str, name: &str) {
+    if group.is_empty() {
+        let uses = document.uses.get_mut(name).map(|def| &mut def.spot);
+        let groups = document.groups.get_mut(name).map(|group| &mut group.spot);
+        for spot in uses.into_iter().chain(groups) {
+            *spot = spot.unreadable();
+        }
+    }
+    let (inputs, outputs, nodes) = if group.is_empty() {
+        (&mut document.inputs, &mut document.outputs, &mut document.nodes)
+    } else {
+        let Some(group) = document.groups.get_mut(group) else { return };
+        (&mut group.inputs, &mut group.outputs, &mut group.nodes)
+    };
+    let input = inputs.get_mut(name).map(|input| &mut input.spot);
+    let output = outputs.get_mut(name).map(|output| &mut output.spot);
+    let node = nodes.get_mut(name).map(|node| &mut node.spot);
+    for spot in [input, output, node].into_iter().flatten() {
+        *spot = spot.unreadable();
+    }
+}
+
+/// The names that a statement of unknown kind may define: the words at its start, each alone and
+/// all together.
+fn names_of_unknown(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut end = 0;
+    loop {
+        let start =
+            end + text[end..].len() - text[end..].trim_start_matches([' ', '\t', '`']).len();
+        if !text[start..].starts_with(crate::name::starts) {
+            break;
+        }
+        end = crate::name::plain_end(text, start);
+        names.push(&text[start..end]);
+    }
+    names.push(text[..end].trim_matches('`'));
+    names
 }
 
 /// The groups and used documents that calls can name.

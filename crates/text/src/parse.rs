@@ -452,7 +452,10 @@ impl<'t> Parser<'t> {
             Some("use") => *head = What::Unread(Some(Entry::Uses)),
             Some("lock") => *head = What::Unread(Some(Entry::Locks)),
             Some("schema" | "name" | "view") => *head = What::Unread(None),
-            _ => {}
+            Some("millstream" | "input" | "output" | "group") => {}
+            // The format gives everything else its meaning.
+            _ if may_mean(&name, "millstream") => *head = What::Unread(Some(Entry::Statements)),
+            _ => *head = What::Unread(Some(Entry::Unknown)),
         }
         match keyword {
             Some("millstream") => Ok(What::Format(self.format()?)),
@@ -529,6 +532,11 @@ impl<'t> Parser<'t> {
             _ => problem.hint("a node is written `name = ...`"),
         }
     }
+}
+
+/// Whether a word may be this one, misspelt.
+fn may_mean(name: &str, word: &'static str) -> bool {
+    did_you_mean(name, [word].into_iter()).is_some()
 }
 
 fn not_closed(opened: Opened) -> Problem {

@@ -14,8 +14,8 @@ use crate::at::{At, Part};
 use crate::cursor::JsonKind;
 use crate::fields::Fields;
 use crate::model::{
-    Document, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind, OutputDef,
-    OutputFrom, Places, Setting, UseDef,
+    Document, Entry, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind,
+    OutputDef, OutputFrom, Places, Setting, UseDef,
 };
 use crate::problems::shortened;
 use crate::references::relink;
@@ -85,6 +85,9 @@ impl<'t> Reader<'t> {
             document.unread.note_key(key);
             // The format gives everything else its meaning.
             self.is_lost |= KEYS[i] == "millstream";
+        }
+        if seen.has_strange {
+            document.unread.note(Entry::Unknown);
         }
         document
     }

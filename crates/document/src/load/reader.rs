@@ -63,6 +63,8 @@ pub(super) struct Seen {
     /// A bit for each known key that an unknown one may stand for.
     meant: u32,
     n_unknown: usize,
+    /// Whether there was a key that no known one is similar to.
+    pub(super) has_strange: bool,
 }
 
 impl Seen {
@@ -181,6 +183,7 @@ impl<'t> Reader<'t> {
                     let meant = keys.iter().position(|key| near == Some(*key));
                     seen.meant |= meant.map_or(0, |key| 1 << key);
                     seen.n_unknown += 1;
+                    seen.has_strange |= meant.is_none();
                     let key_text = shortened(&name);
                     let error = LoadError::UnknownKey { whole: at.whole(), key: key_text, hint };
                     self.report(at, &key.range, &error);

@@ -15,7 +15,9 @@ pub enum Entry {
     Locks,
     /// `fps` or `start_frame`.
     Time,
-    /// Any: a statement that could not be read may contain others.
+    /// One of those above: the word that tells which is unknown.
+    Unknown,
+    /// All: a statement that could not be read may contain others, or the format is not known.
     Statements,
 }
 
@@ -29,7 +31,10 @@ pub struct Unread(u8);
 impl Unread {
     /// Notes that an entry could not be read.
     pub fn note(&mut self, entry: Entry) {
-        self.0 |= 1 << entry as u8;
+        self.0 |= match entry {
+            Entry::Unknown => (1 << Entry::Unknown as u8) - 1,
+            entry => 1 << entry as u8,
+        };
     }
 
     /// Notes the entry with this key, if others depend on it.

@@ -72,6 +72,70 @@ fn damage_that_nothing_depends_on_stops_no_output() {
 }
 
 #[test]
+fn an_entry_with_an_unknown_name_stops_what_it_may_be_meant_for() {
+    let state = r#"{ "type": "math.add", "in": { "a": { "from": "t.value" } } },
+        "t": { "type": "state.counter" }"#;
+    let text = json(r#""frame_rate": 30"#, state);
+    assert_eq!(values(&text), (Some(3.0), None, 1), "{text}");
+}
+
+#[test]
+fn nothing_is_computed_of_a_document_without_a_format() {
+    let text = json(r#""name": "n""#, r#"{ "type": "math.add" }"#);
+    let text = text.replace(r#""millstream": 2, "#, "");
+    assert_eq!(values(&text), (None, None, 1), "{text}");
+}
+
+#[test]
+fn a_name_that_is_defined_twice_stops_what_depends_on_it() {
+    let twice = [
+        "n = 1 + 1\nn = 2 + 2\noutput bad: f32 = n",
+        "n = 1 + 1\ninput n: f32 = 2\noutput bad: f32 = n",
+        "input n: f32 = 1\ninput n: f32 = 2\noutput bad: f32 = n",
+        "output bad: f32 = 1\noutput bad: f32 = 2",
+        "output bad: f32 = g(x: 1)\ngroup g(x: f32) -> value: f32 {\n  value = x\n}\n\
+         group g(x: f32) -> value: f32 {\n  value = x\n}",
+        "output bad: f32 = g(x: 1)\ngroup g(x: f32) -> value: f32 {\n  n = x + 1\n  n = x\n  value = n\n}",
+    ];
+    for lines in twice {
+        let text = format!("output ok: f32 = 1 + 2\n{lines}\n");
+        assert_eq!(values(&text), (Some(3.0), None, 1), "{text}");
+    }
+    let add = r#"{ "type": "math.add" }"#;
+    let text = json(r#""name": "n""#, &format!(r#"{add}, "n": {add}"#));
+    assert_eq!(values(&text), (Some(3.0), None, 1), "{text}");
+    let group = r#"{ "outputs": { "value": { "type": "f32", "from": "m.value" } },
+        "nodes": { "m": { "type": "math.add" } } }"#;
+    let groups = format!(r#""groups": {{ "g": {group}, "g": {group} }}"#);
+    let text = json(&groups, r#"{ "type": "group", "group": "g" }"#);
+    assert_eq!(values(&text), (Some(3.0), None, 1), "{text}");
+}
+
+#[test]
+fn a_statement_of_unknown_kind_stops_what_it_may_define() {
+    let cases = [
+        // Nothing depends on these.
+        ("foo bar\noutput bad: f32 = 3 + 4", true),
+        ("foo bar = 3\noutput bad: f32 = 3 + 4", true),
+        ("foo bar 3.5 \"x\"\noutput bad: f32 = 3 + 4", true),
+        // It may be the source of these, or define it again.
+        ("foo bar\noutput bad: f32 = foo", false),
+        ("`foo bar` = 3 + 4\nfoo bar = 3\noutput bad: f32 = `foo bar`", false),
+        ("n = 3 + 4\nn 3\noutput bad: f32 = n", false),
+        ("inptu n: f32 = 3\noutput bad: f32 = n", false),
+        ("output bad: f32 = 1\nouput bad: f32 = 2", false),
+        ("frame_rate 30\noutput bad: f32 = state.counter()", false),
+    ];
+    for (lines, is_right) in cases {
+        let text = format!("output ok: f32 = 1 + 2\n{lines}\n");
+        let (ok, bad, n_errors) = values(&text);
+        assert_eq!((ok, bad.is_some()), (Some(3.0), is_right), "{text}");
+        assert!(n_errors > 0, "{text}");
+    }
+    assert_eq!(values("millstrem 1\noutput ok: f32 = 1 + 2\n").0, None);
+}
+
+#[test]
 fn the_parts_of_a_group_that_do_not_depend_on_its_damage_have_values() {
     let group = r#""groups": { "g": {
         "outputs": { "value": { "type": "f32", "from": "n.value" }, "m": { "type": "f32", "from": "m.value" } },
