@@ -82,7 +82,7 @@ pub fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     let Some(version) = format_version(text, &mut problems) else {
         return Loaded::nothing(problems);
     };
-    // Everything is read as in the newest format, only to find further errors.
+    // Without a format, everything is read as in the newest one, only to find further errors.
     let is_stated = problems.n_errors() == 0;
     let mut loaded = if version >= NEWEST_TEXT {
         read(text, None, limits, problems)
@@ -97,6 +97,7 @@ pub fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
         }
     }
     loaded.format = version;
+    loaded.is_wrong |= !is_stated;
     loaded
 }
 
