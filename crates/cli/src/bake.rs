@@ -280,12 +280,7 @@ fn in_place(
     let fps = job.program.plan().fps;
     let document = args.graph.as_ref().map_or_else(String::new, |it| it.display().to_string());
     let header = manifest::Header { document: &document, fps, view: place.name };
-    let mut listed = manifest::names(folder)?;
-    if !listed.is_empty() {
-        // A contact sheet belongs to no frame, so the manifest does not list it.
-        listed.insert(sheet::NAME.into());
-    }
-    saves.supersede(listed);
+    saves.supersede(manifest::names(folder)?);
     let manifest = Manifest::open(folder, &header, saves.description(&job.shown))?;
     let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
     saves.start(folder, fps / args.every.get() as f64, bake.frames())?;
@@ -331,7 +326,7 @@ fn in_place(
         }
     }
     let removed = outdated.removed();
-    taking.manifest.finish((bake.frames(), args.every.get()), (&files, &removed))?;
+    taking.manifest.finish(folder, (bake.frames(), args.every.get()), (&files, &removed))?;
     done?;
     let Tally { ran, reused, failed } = taking.tally;
     // Nothing is left to be done for a view whose only file was given up.

@@ -183,6 +183,11 @@ fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
     Ok(records.map(|(record, description)| (record.frames.0, (record, description))).collect())
 }
 
+/// Files for the line of the bake.
+fn listed<'n>(names: impl Iterator<Item = &'n String>) -> Json {
+    names.map(|name| json!({ "name": name })).collect()
+}
+
 /// The names of all files that the manifest of a directory lists.
 pub(super) fn names(folder: &Path) -> Result<BTreeSet<String>, Stop> {
     let lines = lines(&folder.join(NAME))?;
@@ -278,15 +283,23 @@ impl Manifest {
 
     /// Rewrites the file with the lines of these frames in order, unless another bake is writing
     /// it. Of the files that hold all frames, only those with the names `completed` were completed;
-    /// the line of the bake tells those that were removed.
+    /// the line of the bake tells those that were removed. It also lists the files of no frame: the
+    /// contact sheet, and those of earlier bakes that still exist. So a later bake can remove them.
     pub(super) fn finish(
         mut self,
+        folder: &Path,
         (frames, every): (&[i64], usize),
         (completed, removed): (&[String], &[String]),
     ) -> Result<(), Stop> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
+        let mut files = names(folder)?;
+        files.extend(completed.iter().cloned());
+        files.retain(|name| folder.join(name).is_file());
         if !is_alone {
-            return Ok(());
+            self.header["files"] = listed(files.iter());
+            let line = format!("{}\n", self.header);
+            let written = self.file.write_all(line.as_bytes());
+            return written.map_err(|error| unwritable(&self.path, &error));
         }
         let is_ours = |(_, description): &&mut (Record, String)| *description == self.description;
         let known = self.known.values_mut().filter(is_ours).map(|(record, _)| record);
@@ -297,7 +310,8 @@ impl Manifest {
         if !removed.is_empty() {
             self.header["removed"] = removed.into();
         }
-        let mut text = format!("{}\n", self.header);
+        let mut text = String::new();
+        let mut of_frames = BTreeSet::new();
         let mut done = self.done.iter().peekable();
         for frame in frames {
             while done.peek().is_some_and(|record| record.frames.0 <= *frame) {
@@ -307,6 +321,7 @@ impl Manifest {
                     line["every"] = every.into();
                 }
                 text += &format!("{line}\n");
+                of_frames.extend(record.files.iter().map(|(name, _)| name.clone()));
             }
             let is_done = |record: &Record| (record.frames.0..=record.frames.1).contains(frame);
             let at = self.done.partition_point(|record| record.frames.0 <= *frame);
@@ -315,8 +330,14 @@ impl Manifest {
                 let took = Duration::ZERO;
                 let kept = Record { took, fate: "reused".into(), ..kept.clone() };
                 text += &format!("{}\n", kept.json(description, self.view.as_deref()));
+                of_frames.extend(kept.files.into_iter().map(|(name, _)| name));
             }
         }
+        let mut others = files.difference(&of_frames).peekable();
+        if others.peek().is_some() {
+            self.header["files"] = listed(others);
+        }
+        let text = format!("{}\n{text}", self.header);
         write_file(&self.path, text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
     }
 }
