@@ -67,7 +67,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "node",
-        "class failure implicit scope settings group pace signature blockwise function node_def \
+        "class failure implicit scope settings group pace signature blockwise unsettled function node_def \
          closure convert element_state reading zone repeat interface registry explicit",
     ),
     (
@@ -83,7 +83,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "ir",
         "hidden ids element_states need_map paths progress loops region graph plan walk repeat \
-         splice trace verify state_reads request text answer state_failures \
+         splice trace verify state_reads unsettled request text answer state_failures \
          states checkpoints watch",
     ),
     (
@@ -93,7 +93,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "bake",
-        "codec key cheap operands identity contexts trace cones keys cache cuts stored unsettled requested bake",
+        "codec key cheap operands identity contexts trace cones keys cache cuts stored requested bake",
     ),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use millstream::twice::Unsettled;
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::{Request, RequestAxis, RequestError};
+use millstream_ir::unsettled::{Mark, Unsettled, merge, of_results};
 use millstream_node::Data;
 
 use crate::cache::Cache;
@@ -17,7 +17,6 @@ use crate::cuts::GAIN;
 use crate::key::{Key, KeyHasher};
 use crate::keys::Keys;
 use crate::stored::{self, Stored};
-use crate::unsettled::{self, Mark, Marks};
 
 mod between;
 mod failed;
@@ -268,7 +267,6 @@ impl<'p> Bake<'p> {
             last: vec![None; self.outputs.len()],
             first: if self.has_ticks { self.plan.start_frame } else { 0 },
             asked: Asked::Every,
-            marks: Marks::new(self.plan),
         };
         if let Some(ahead) = ahead
             && look_up.has_stored()
@@ -302,7 +300,6 @@ pub(crate) struct LookUp<'r, 'p> {
     /// The first tick, if there is state.
     first: i64,
     asked: Asked,
-    pub(crate) marks: Marks<'p>,
 }
 
 /// The frames that a run answers.
@@ -436,7 +433,8 @@ impl<'r, 'p> LookUp<'r, 'p> {
         let depends = self.keys.depends(step);
         let arms = self.keys.arms(at);
         let reads = (&self.keys.reads, &depends[..]);
-        unsettled::of_results(self.bake.plan, (&[step], arms), reads, marks)
+        let arm = |step| arms.get(&step).copied();
+        of_results(self.bake.plan, (&[step], &arm), reads, marks)
     }
 
     /// Stores a computed output, and returns it with the marks that concern it.
@@ -463,7 +461,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         let fate = if is_new { Fate::Ran } else { Fate::Reused };
         let mut unsettled = Vec::new();
         let mut value_of = |stored: Stored| {
-            unsettled::merge(&mut unsettled, stored.unsettled);
+            merge(&mut unsettled, stored.unsettled);
             stored.series
         };
         for (output, stored) in values {
@@ -492,6 +490,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         Answer {
             outputs: self.bake.outputs.iter().map(blank).collect(),
             failures: Vec::new(),
+            unsettled: Vec::new(),
             log: RunLog::default(),
             calls: Calls::default(),
             times: None,
@@ -534,6 +533,11 @@ pub(crate) struct Computed {
     /// Whether something was computed for this frame itself, rather than for another one with the
     /// same key.
     pub(crate) is_new: bool,
+}
+
+/// Takes the marks out of an answer to a plan that is [spliced](Plan::spliced) with `n_given` inputs.
+pub(crate) fn marks_of(answer: &mut Answer, n_given: usize) -> Vec<Mark> {
+    std::mem::take(&mut answer.unsettled).into_iter().map(|mark| mark.unspliced(n_given)).collect()
 }
 
 /// The values of one frame in the answer for several.

@@ -43,7 +43,6 @@ mod cache;
 
 mod cuts;
 mod stored;
-mod unsettled;
 
 mod requested;
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use millstream::twice::Unsettled;
 use millstream_base::NodePath;
 use millstream_ir::Series;
 use millstream_ir::element_states::{Called, Table};
 use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::states::StateParts;
+use millstream_ir::unsettled::Unsettled;
 use millstream_node::Data;
 
 use crate::cache::Cache;

@@ -29,7 +29,7 @@ pub(crate) fn report(program: &Program, at: &Coordinates) -> Vec<Json> {
         warning[unit] = rounds.len().into();
         warning
     };
-    program.take_unsettled_by_moment().into_iter().map(report).collect()
+    program.take_unsettled().into_iter().map(report).collect()
 }
 
 /// Where a repeat did not settle, given the first place, and the number of rounds in all places.

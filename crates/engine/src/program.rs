@@ -1,7 +1,7 @@
 //! A compiled document.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use millstream_base::NodePath;
@@ -9,8 +9,8 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_ir::plan::PlanOutput;
-use millstream_ir::repeat::{Rounds, take_unsettled};
 use millstream_ir::states::is_state;
+use millstream_ir::unsettled::{Mark, Unsettled};
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
 use millstream_run::live::{LiveColumns, LiveProgram, NotNumbers};
@@ -28,7 +28,12 @@ pub struct Program {
     /// The evaluators of [`run`](Self::run) that no thread uses at the moment, with their buffers
     /// and threads.
     idle: Arc<Mutex<Vec<Auto>>>,
+    /// The repeats that did not settle, which any thread may report.
+    unsettled: Arc<Mutex<ByPath>>,
 }
+
+/// Numbers of rounds by path and moment.
+type ByPath = BTreeMap<NodePath, BTreeMap<Option<usize>, u32>>;
 
 impl Program {
     pub(crate) fn new(document: Document, plan: Plan, warnings: Diagnostics) -> Self {
@@ -37,6 +42,7 @@ impl Program {
             plan: Arc::new(plan),
             warnings: Arc::new(warnings),
             idle: Arc::default(),
+            unsettled: Arc::default(),
         }
     }
 
@@ -72,8 +78,9 @@ impl Program {
         let mut answer = if self.plan.has_states() {
             ticks::evaluate(evaluator, &self.plan, request)
         } else {
-            partial::evaluate(evaluator, &self.plan, request)
+            ticks::at_once(evaluator, &self.plan, request)
         }?;
+        self.note_unsettled(&answer);
         if request.log == LogDetail::Times {
             answer.log.time = started.elapsed().saturating_sub(answer.log.measuring);
         }
@@ -157,7 +164,9 @@ impl Program {
             }
             let new = || Parts::new(evaluator, &self.plan, request, varying);
             let parts = parts.get_or_insert_with(new);
-            parts.evaluate(evaluator, request.clone())
+            let answer = parts.evaluate(evaluator, request.clone())?;
+            self.note_unsettled(&answer);
+            Ok(answer)
         }
     }
 
@@ -168,23 +177,35 @@ impl Program {
     }
 
     /// The repeats that end when they are stable, but did not become stable within their number of
-    /// rounds, in evaluations of this program since the last call. Repeats inside callbacks and
-    /// closures are not listed.
-    pub fn take_unsettled(&self) -> Vec<Unsettled> {
-        Unsettled::take(&self.plan)
+    /// rounds, in evaluations by this program since the last call. Repeats inside callbacks and
+    /// closures are not listed. Each has its number of rounds by position of the moment on the time
+    /// axis of the request; without a time axis, and for results that are the same in all moments,
+    /// there are no positions. In a document with state, a moment has the repeats on which its
+    /// outputs depend, also those of earlier ticks.
+    pub fn take_unsettled(&self) -> Vec<(Unsettled, BTreeMap<usize, u32>)> {
+        let known = std::mem::take(&mut *self.known_unsettled());
+        let by_moment = known.into_iter().map(|(path, all)| {
+            let rounds = all.values().copied().max().unwrap_or(0);
+            let moments = all.iter().filter_map(|(moment, rounds)| Some(((*moment)?, *rounds)));
+            (Unsettled { path, rounds }, moments.collect())
+        });
+        by_moment.collect()
     }
 
-    /// As [`take_unsettled`](Self::take_unsettled), each with its number of rounds by position of the
-    /// moment on the time axis of the request. Without a time axis, and for results that are the same
-    /// in all moments, there are no positions; nor are there for repeats inside zones if nothing has
-    /// state.
-    pub fn take_unsettled_by_moment(&self) -> Vec<(Unsettled, BTreeMap<usize, u32>)> {
-        let by_moment = |(path, all): (NodePath, Rounds)| {
-            let known = all.iter().filter_map(|(moment, rounds)| Some(((*moment)?, *rounds)));
-            let known = known.collect();
-            (Unsettled::of(path, &all), known)
-        };
-        take_unsettled(&self.plan).into_iter().map(by_moment).collect()
+    fn known_unsettled(&self) -> MutexGuard<'_, ByPath> {
+        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_unsettled(&self, answer: &Answer) {
+        if answer.unsettled.is_empty() {
+            return;
+        }
+        let mut known = self.known_unsettled();
+        for Mark { unsettled, moment, .. } in &answer.unsettled {
+            let of_path = known.entry(unsettled.path.clone()).or_default();
+            let rounds = of_path.entry(*moment).or_default();
+            *rounds = unsettled.rounds.max(*rounds);
+        }
     }
 
     /// The program as a live graph, for programs of single numbers that are set and read many times
@@ -287,36 +308,5 @@ impl Program {
     /// Context features that a request must provide.
     pub fn needs(&self) -> impl Iterator<Item = &Need> {
         self.plan.required()
-    }
-}
-
-/// A repeat that ends when it is stable, but did not become stable within its number of rounds.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("`{path}` {}", self.message())]
-#[diagnostic(severity(warning), code(twice::unsettled), help("{}", Self::HELP))]
-pub struct Unsettled {
-    /// The repeat.
-    pub path: NodePath,
-    /// The maximum.
-    pub rounds: u32,
-}
-
-impl Unsettled {
-    /// The next step for the author.
-    pub const HELP: &str = "raise `count` or `tolerance`; the output `settled` tells where it did";
-
-    /// What happened, without the path.
-    pub fn message(&self) -> String {
-        format!("did not become stable within its maximum of rounds, {}", self.rounds)
-    }
-
-    /// Those in evaluations of this plan since the last call.
-    pub(crate) fn take(plan: &Plan) -> Vec<Self> {
-        take_unsettled(plan).into_iter().map(|(path, all)| Self::of(path, &all)).collect()
-    }
-
-    /// With the greatest number of rounds.
-    fn of(path: NodePath, all: &Rounds) -> Self {
-        Self { path, rounds: all.values().copied().max().unwrap_or(0) }
     }
 }

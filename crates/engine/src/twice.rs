@@ -18,6 +18,7 @@ use millstream_ir::graph::GraphOutput;
 use millstream_ir::plan::{PlanOutput, Step};
 use millstream_ir::request::Given;
 use millstream_ir::trace::reads;
+use millstream_ir::unsettled::merge;
 use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
 use millstream_node::{CallbackFunction, Class, Data};
 use millstream_run::Lazy;
@@ -26,7 +27,7 @@ use rustc_hash::FxHashSet;
 use crate::engine::Engine;
 use crate::error::Error;
 
-pub use crate::program::Unsettled;
+pub use millstream_ir::unsettled::Unsettled;
 
 /// A node that gave two results for equal inputs in equal contexts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -171,13 +172,15 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
         }
     }
     let [answer, _] = answers;
+    let mut unsettled = Vec::new();
+    merge(&mut unsettled, answer.unsettled.into_iter().map(|mark| mark.unsettled));
     let undeclared = undeclared(&graph);
     let failed = answer
         .failures
         .into_iter()
         .filter(|failure| !undeclared.iter().any(|known| known.path == failure.path))
         .map(|NodeFailure { path, message, .. }| NotCompared { path, why: message });
-    let (failed, unread, unsettled) = (failed.collect(), unread(&graph), Unsettled::take(&plan));
+    let (failed, unread) = (failed.collect(), unread(&graph));
     Ok(Twice { liars, failed, not_run, undeclared, unread, unsettled })
 }
 

@@ -10,6 +10,7 @@ use millstream_node::Data;
 use crate::element_states::Calls;
 use crate::plan::{Plan, StepId};
 use crate::request::{Bound, LogDetail, Request, RequestAxis, RequestError};
+use crate::unsettled::Mark;
 
 /// The result of an evaluation.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct Answer {
     /// The nodes that failed themselves, ordered by path: each once, and once more if it also failed
     /// in ticks before the requested ones.
     pub failures: Vec<NodeFailure>,
+    /// The repeats that ended before they were stable, of steps that ran.
+    pub unsettled: Vec<Mark>,
     /// The steps that ran, if the request asked for a log.
     pub log: RunLog,
     /// New state of nodes inside scopes, for each element that called them.
@@ -422,8 +425,8 @@ impl Answer {
         failures: Vec<NodeFailure>,
         log: RunLog,
     ) -> Self {
-        let calls = Calls::default();
-        Self { outputs, failures, log, calls, times: None, views: None, count: None }
+        let (calls, unsettled) = (Calls::default(), Vec::new());
+        Self { outputs, failures, unsettled, log, calls, times: None, views: None, count: None }
     }
 
     /// The answer for the output called `name`.

@@ -23,6 +23,7 @@ pub mod states;
 mod testing;
 pub mod text;
 pub mod trace;
+pub mod unsettled;
 pub mod verify;
 pub mod walk;
 pub mod watch;

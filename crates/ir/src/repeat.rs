@@ -5,20 +5,16 @@
 //! item. The inputs of the node are those of the group, its own, and the captures. Thus the node is
 //! a function over columns for every evaluator, and the runs of an element do not depend on other
 //! elements.
-//!
-//! The report of repeats that did not settle is behind a lock, since any thread may run a body. It is
-//! taken only for elements that end unsettled.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use millstream_base::id::Id;
-use millstream_base::{Feature, Need, NodePath, Type};
+use millstream_base::{Need, Type};
 use millstream_node::zone::{Course, Mode, Told, Tolerance};
-use millstream_node::{Class, Instance, Kernel};
+use millstream_node::{Instance, Kernel};
 
 use crate::graph::Graph;
-use crate::plan::{Plan, Step, StepOp};
+use crate::plan::{Plan, StepOp};
 
 /// The body of a zone.
 ///
@@ -45,90 +41,12 @@ pub struct ZoneBody {
     pub course: Course,
     /// The meaning of the node's outputs that follow those of the group.
     pub told: Vec<Told>,
-    /// What runs leave for a report.
-    pub unsettled: Unsettled,
 }
 
-/// The greatest number of rounds after which an element ended although a round still changed it,
-/// in a repeat that ends when it is stable, by moment of the request. It is no part of any result:
-/// runs only raise it, in any order and from any thread.
-#[derive(Debug, Default)]
-pub struct Unsettled(Mutex<Rounds>);
-
-/// The greatest number of rounds by position of the moment in the request; `None` stands for a request
-/// without several moments, and for results that are the same in all of them.
-pub type Rounds = BTreeMap<Option<usize>, u32>;
-
-impl Unsettled {
-    fn known(&self) -> MutexGuard<'_, Rounds> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that an element ended unsettled after this number of rounds, given the first element of
-    /// each moment.
-    pub fn after(&self, rounds: u32, moments: &[usize], element: usize) {
-        let moment = moments.partition_point(|first| *first <= element).checked_sub(1);
-        let mut known = self.known();
-        let most = known.entry(moment).or_default();
-        *most = rounds.max(*most);
-    }
-
-    /// The numbers of rounds since the last call; empty if all elements settled.
-    pub fn take(&self) -> Rounds {
-        std::mem::take(&mut *self.known())
-    }
-
-    /// Moves what was noted without a moment to this moment.
-    fn was_of(&self, moment: usize) {
-        let mut known = self.known();
-        if let Some(rounds) = known.remove(&None) {
-            let most = known.entry(Some(moment)).or_default();
-            *most = rounds.max(*most);
-        }
-    }
-}
-
-/// Notes that the last tick was that of a moment of the request, for repeats whose results differ
-/// between ticks.
-pub fn unsettled_in_tick(plan: &Plan, moment: usize) {
-    for (id, instance) in plan.instances.iter() {
-        let Some(body) = ZoneBody::of(instance) else { continue };
-        let differs = |step: &Step| {
-            let mut needs = plan.needs_of(step).bits().map(|bit| &plan.needs.need(bit).feature);
-            step.class >= Class::Stateful
-                || needs.any(|feature| matches!(feature, Feature::Time | Feature::Tick))
-        };
-        let mut steps = plan.steps.as_slice().iter().filter(|step| step.op == StepOp::Call(id));
-        if steps.any(differs) {
-            was_in_tick(body, moment);
-        }
-    }
-}
-
-fn was_in_tick(body: &ZoneBody, moment: usize) {
-    body.unsettled.was_of(moment);
-    let inside = body.plan.instances.iter().filter_map(|(_, instance)| ZoneBody::of(instance));
-    inside.for_each(|body| was_in_tick(body, moment));
-}
-
-/// The repeats of a plan, and those inside its zones, that ended unsettled since the last call, with
-/// the numbers of rounds. For those inside zones, moments are known only if there is state.
-pub fn take_unsettled(plan: &Plan) -> Vec<(NodePath, Rounds)> {
-    let mut found = Vec::new();
-    for (id, instance) in plan.instances.iter() {
-        let Some(body) = ZoneBody::of(instance) else { continue };
-        let rounds = body.unsettled.take();
-        let inside = take_unsettled(&body.plan);
-        if rounds.is_empty() && inside.is_empty() {
-            continue;
-        }
-        let steps = plan.steps.iter().filter(|(_, step)| step.op == StepOp::Call(id));
-        for path in steps.map(|(_, step)| plan.paths.get(step.path)) {
-            found.extend((!rounds.is_empty()).then(|| (path.clone(), rounds.clone())));
-            found.extend(inside.iter().map(|(inner, n)| (path.child(inner.as_str()), n.clone())));
-        }
-    }
-    found
+/// Whether a plan has repeats that may end before they are stable.
+pub fn may_be_unsettled(plan: &Plan) -> bool {
+    let mut bodies = plan.instances.iter().filter_map(|(_, instance)| ZoneBody::of(instance));
+    bodies.any(ZoneBody::may_be_unsettled)
 }
 
 impl ZoneBody {
@@ -199,6 +117,11 @@ impl ZoneBody {
             Mode::Rounds { stable, .. } => stable.map(Tolerance::get),
             Mode::Items { .. } | Mode::Ticks { .. } => None,
         }
+    }
+
+    /// Whether it, or a repeat inside, may end before it is stable.
+    pub fn may_be_unsettled(&self) -> bool {
+        self.stable().is_some() || may_be_unsettled(&self.plan)
     }
 
     /// Whether elements may end before their count.

@@ -150,6 +150,9 @@ pub struct Bound {
     pub views: Option<usize>,
     /// Extent of the index axis, if the request opens it.
     pub count: Option<usize>,
+    /// The first element of each moment of the request that this evaluation is a part of; empty if
+    /// it is none, or the elements are not those of several moments.
+    pub moments: Vec<usize>,
     /// The elements asked for, if they are some of the index axis.
     pub chosen: Option<Chosen>,
     /// Time spent making the element numbers, if they are needed.

@@ -17,6 +17,7 @@ use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic}
 use crate::blockwise::Blockwise;
 pub use crate::failure::Failure;
 use crate::pace::Pace;
+use crate::unsettled::{Rounds, Unsettled};
 use millstream_base::map::Map;
 use millstream_form::Val;
 
@@ -227,6 +228,8 @@ pub struct Call<'a> {
     moments: &'a [usize],
     /// Old buffers that were offered for outputs and are not used.
     unused: Vec<Column>,
+    /// The repeats that ended before they were stable.
+    unsettled: Unsettled,
 }
 
 /// One output of a call.
@@ -260,6 +263,7 @@ impl<'a> Call<'a> {
             flag: None,
             moments: &[],
             unused: Vec::new(),
+            unsettled: Unsettled::default(),
         }
     }
 
@@ -411,9 +415,15 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The old buffers that were offered for outputs and are not used.
-    pub fn into_unused(self) -> Vec<Column> {
-        self.unused
+    /// The report on repeats that end before they are stable.
+    pub fn unsettled(&self) -> &Unsettled {
+        &self.unsettled
+    }
+
+    /// The old buffers that were offered for outputs and are not used, and the repeats that ended
+    /// before they were stable.
+    pub fn into_rest(self) -> (Vec<Column>, Rounds) {
+        (self.unused, self.unsettled.into_rounds())
     }
 }
 

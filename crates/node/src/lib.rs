@@ -20,6 +20,7 @@ pub mod repeat;
 pub mod scope;
 pub mod settings;
 pub mod signature;
+pub mod unsettled;
 pub mod zone;
 
 pub use class::Class;

@@ -369,6 +369,7 @@ fn by_stages(
     Ok(Answer {
         outputs,
         failures: Vec::new(),
+        unsettled: Vec::new(),
         log,
         calls: Calls::default(),
         times: bound.times,

@@ -7,6 +7,7 @@ use millstream_base::{Column, Limits, Mask};
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_node::function::{Output, catch_failure};
 use millstream_node::instance::OutputSlot;
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Argument, Call, Data, Failure, Function};
 use smallvec::SmallVec;
 
@@ -83,8 +84,8 @@ pub(crate) type Crew<'c> = (usize, &'c (dyn Fn() -> bool + Sync), Option<&'c Ato
 /// The elements of a call: a mask, the number of all, and the first element of each moment.
 pub(crate) type Elements<'c> = (&'c Mask, usize, &'c [usize]);
 
-/// Calls a function of a node type; a panic in it becomes a failure of the node. Returns the old
-/// buffers among the outputs that it did not use.
+/// Calls a function of a node type; a panic in it becomes a failure of the node. Returns also the old
+/// buffers among the outputs that it did not use, and the repeats that did not settle.
 pub(crate) fn call<'c>(
     function: &dyn Function,
     (mask, extent, moments): Elements<'c>,
@@ -92,11 +93,12 @@ pub(crate) fn call<'c>(
     (threads, is_over, flag): Crew<'c>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
-) -> (Result<(), Failure>, Vec<Column>) {
+) -> (Result<(), Failure>, Vec<Column>, Rounds) {
     let call = Call::new(mask, extent, limits, arguments, outputs);
     let mut call = call.with_crew(threads, is_over).with_flag(flag).with_moments(moments);
     let done = catch_failure(|| function.call(&mut call)).flatten();
-    (done, call.into_unused())
+    let (unused, unsettled) = call.into_rest();
+    (done, unused, unsettled)
 }
 
 /// Calls a function with a call of `extent` elements that has these inputs and no outputs. A panic

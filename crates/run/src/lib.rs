@@ -35,4 +35,4 @@ pub use chunked::Chunked;
 pub use incremental::Incremental;
 pub use lazy::Lazy;
 pub use list::List;
-pub use parts::{Parts, Varying};
+pub use parts::{Parts, Varying, varying_steps};

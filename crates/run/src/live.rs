@@ -77,6 +77,7 @@ use millstream_base::pages::reserve_in_huge_pages;
 use millstream_form::{FoldFunction, LaneValue, OpFunction};
 use millstream_ir::answer::EvalError;
 use millstream_node::Failure;
+use millstream_node::unsettled::Rounds;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::buffers::Buffers;
@@ -180,6 +181,8 @@ pub struct LiveGraph {
     stopped: Option<EvalError>,
     /// Earlier results of calls.
     recall: Recall,
+    /// The repeats that did not settle in the last run of each node.
+    unsettled: FxHashMap<u32, Rounds>,
     /// The times of nodes since the journal was started, if they are recorded.
     times: Option<Times>,
 }

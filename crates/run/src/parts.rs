@@ -15,8 +15,10 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet};
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Given, Request, RequestAxis};
 use millstream_ir::states::is_state;
+use millstream_ir::unsettled::{Mark, Via};
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
@@ -51,6 +53,10 @@ pub struct Parts<'a> {
     spliced: Option<Plan>,
     /// The results that are needed in any case, for outputs requested before.
     needed: Vec<(Vec<usize>, Vec<bool>)>,
+    /// The steps that are the same in all parts, if repeats may not settle.
+    same: Option<SideTable<StepId, bool>>,
+    /// The marks of these steps, which concern all parts.
+    marks: Vec<Mark>,
 }
 
 /// A result that is the same in all parts.
@@ -91,20 +97,35 @@ impl<'a> Parts<'a> {
     ) -> Self {
         // Evaluators that store results need no help; without elements hardly anything runs.
         let is_plain = evaluator.caches_results() || request.n_elements() == Some(0);
-        let held =
-            if is_plain { Vec::new() } else { Fixed::new(plan, request, varying).held(plan) };
+        let may_be_unsettled = may_be_unsettled(plan);
+        let (mut held, mut same) = (Vec::new(), None);
+        if !is_plain || may_be_unsettled {
+            let mut fixed = Fixed::new(plan, request, varying);
+            held = fixed.held(plan);
+            same = may_be_unsettled.then(|| fixed.same());
+        }
+        if is_plain {
+            held.clear();
+        }
         let names = held.iter().enumerate().map(|(i, held)| (Arc::clone(&held.name), i));
-        Self { by_name: names.collect(), held, ..Self::apart(plan) }
+        Self { by_name: names.collect(), held, same, ..Self::apart(plan) }
     }
 
     /// Parts that share nothing.
     pub fn apart(plan: &'a Plan) -> Self {
         let (held, by_name) = (Vec::new(), FxHashMap::default());
-        Self { plan, held, by_name, spliced: None, needed: Vec::new() }
+        let (spliced, needed, same, marks) = (None, Vec::new(), None, Vec::new());
+        Self { plan, held, by_name, spliced, needed, same, marks }
+    }
+
+    /// Whether a step is the same in all parts. Without repeats that may not settle, it is unknown.
+    pub fn is_same(&self, step: StepId) -> bool {
+        self.same.as_ref().is_some_and(|same| same[step])
     }
 
     /// Evaluates one part, a request to the plan, with an evaluator of the kind given to
-    /// [`new`](Self::new).
+    /// [`new`](Self::new). Marks of results that are the same in all parts are among those of each
+    /// part from the first that computed them.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -114,7 +135,9 @@ impl<'a> Parts<'a> {
         mut request: Request,
     ) -> Result<Answer, EvalError> {
         if self.held.is_empty() {
-            return partial::evaluate(evaluator, self.plan, &request);
+            let mut answer = partial::evaluate(evaluator, self.plan, &request)?;
+            self.mark(&mut answer, 0);
+            return Ok(answer);
         }
         let is_known = self.held.iter().all(|held| held.known.is_known());
         let needed = if is_known { 0 } else { self.needed(&request)? };
@@ -138,6 +161,7 @@ impl<'a> Parts<'a> {
         let mut answer = partial::evaluate(evaluator, plan, &request)?;
         let n_log = answer.log.entries.len();
         answer.log.entries.drain(..n_given.min(n_log));
+        self.mark(&mut answer, n_given);
         // The caller's own optional outputs may come after them.
         let is_result = |output: &OutputAnswer| output.name.starts_with(HELD);
         let outputs = std::mem::take(&mut answer.outputs);
@@ -151,6 +175,24 @@ impl<'a> Parts<'a> {
             }
         }
         Ok(answer)
+    }
+
+    /// Completes the marks of a part.
+    fn mark(&mut self, answer: &mut Answer, n_given: usize) {
+        let Some(same) = &self.same else { return };
+        let marks = std::mem::take(&mut answer.unsettled).into_iter();
+        for mark in marks.map(|mark| mark.unspliced(n_given)) {
+            match mark.via {
+                Via::Step(step) if same[step] => {
+                    let mark = Mark { moment: None, ..mark };
+                    if !self.marks.contains(&mark) {
+                        self.marks.push(mark);
+                    }
+                }
+                Via::Step(_) | Via::State(_) => answer.unsettled.push(mark),
+            }
+        }
+        answer.unsettled.extend_from_slice(&self.marks);
     }
 
     /// The plan in which known results are inputs, and other held results are outputs.
@@ -257,6 +299,12 @@ struct Fixed {
     n_elements: usize,
 }
 
+/// The steps that differ between parts of a request.
+pub fn varying_steps(plan: &Plan, request: &Request, varying: Varying) -> SideTable<StepId, bool> {
+    let steps = Fixed::new(plan, request, varying).steps;
+    SideTable::from_vec(steps.as_slice().iter().map(|it| it.differs != Differs::No).collect())
+}
+
 impl Fixed {
     fn new(plan: &Plan, request: &Request, varying: Varying) -> Self {
         let differs = |given: Option<&Given>| match given {
@@ -323,7 +371,7 @@ impl Fixed {
 
     /// The results to hold: those that are the same in all parts and that are read by a step
     /// computed in each part.
-    fn held(mut self, plan: &Plan) -> Vec<Held> {
+    fn held(&mut self, plan: &Plan) -> Vec<Held> {
         for output in &plan.outputs {
             self.read(output.source, false, Readers::Parts);
         }
@@ -360,6 +408,15 @@ impl Fixed {
             }
         }
         held
+    }
+
+    /// The steps that do not differ, and those from which only [held](Self::held) results are made.
+    fn same(&self) -> SideTable<StepId, bool> {
+        let is_same = |step: &Step| {
+            step.differs == Differs::No
+                || matches!(step.readers, Readers::One(_) | Readers::Several)
+        };
+        SideTable::from_vec(self.steps.as_slice().iter().map(is_same).collect())
     }
 
     /// Records a reader of a result.

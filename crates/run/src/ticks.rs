@@ -15,11 +15,13 @@ use millstream_ir::answer::{
     Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog, Series,
 };
 use millstream_ir::element_states::Calls;
-use millstream_ir::plan::Plan;
-use millstream_ir::repeat::unsettled_in_tick;
+use millstream_ir::plan::{Plan, StepId};
+use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::state_failures::withhold;
+use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::States;
+use millstream_ir::unsettled::{Mark, Unsettled, Via, of_results};
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
@@ -80,7 +82,7 @@ pub fn evaluate(
     let on_frames = request.on_frames(plan.fps);
     let request = on_frames.as_ref().unwrap_or(request);
     if !request.reads_state(plan) {
-        return partial::evaluate(evaluator, plan, &request.or_frame(plan.start_frame));
+            return at_once(evaluator, plan, &request.or_frame(plan.start_frame));
     }
     let (frames, is_axis) = frames_of(plan, request)?;
     let mut states = States::new();
@@ -91,6 +93,7 @@ pub fn evaluate(
     let (reads, depends) = request.state_reads(plan);
     let (kept, is_inside) = (reads.outputs_of(&depends), reads.is_inside(&depends));
     let steps = request.steps_in(plan);
+    let mut marks = Marks { plan, reads: &reads, depends: &depends, of_state: Vec::new() };
     let told = reads.read_by(steps.iter().copied());
     let request = &request.clone().calling(&reads.called(&depends));
     // Short ticks neither check the budget nor report progress by themselves.
@@ -120,23 +123,25 @@ pub fn evaluate(
             let failures = failed.flat_map(|(_, failures)| failures);
             replayed.extend(failures.map(|it| NodeFailure { replayed: Some(frame), ..it }));
             states.commit(&mut answer);
+            marks.advance(answer.unsettled);
             log.add(answer.log);
         }
         let before = states.clone();
         // Nothing reads the state after the last frame. Calls inside scopes show whether state is
         // reached with several contexts.
         let next = if frame == last && !is_inside { &[][..] } else { &kept };
+        let mut of_tick = Vec::new();
         for place in places {
             let request = request.at_frame(frame, place).and_outputs(plan, next);
             let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
             reads.keep_failures(&mut answer, &steps, &told);
-            if is_axis {
-                unsettled_in_tick(plan, place);
-            }
+            of_tick = std::mem::take(&mut answer.unsettled);
+            answer.unsettled = marks.of_results(&steps, &of_tick, is_axis.then_some(place));
             log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
             states = next;
         }
+        marks.advance(of_tick);
     }
     let answers: Vec<Answer> = answers.into_iter().flatten().collect();
     let mut answer =
@@ -147,6 +152,85 @@ pub fn evaluate(
     answer.failures.extend(replayed);
     answer.failures.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Answer { log, ..answer })
+}
+
+/// The marks of the state of nodes.
+struct Marks<'m> {
+    plan: &'m Plan,
+    reads: &'m StateReads<'m>,
+    /// The nodes on whose state the requested outputs depend.
+    depends: &'m [bool],
+    /// The repeats that did not settle and on which the state of each node depends; empty before the
+    /// first.
+    of_state: Vec<Vec<Unsettled>>,
+}
+
+impl Marks<'_> {
+    /// The marks of the requested outputs in a tick, given those of its evaluation.
+    fn of_results(&self, steps: &[StepId], of_tick: &[Mark], moment: Option<usize>) -> Vec<Mark> {
+        let all: Vec<Mark> =
+            of_tick.iter().cloned().chain(Mark::of_state(&self.of_state)).collect();
+        if all.is_empty() {
+            return all;
+        }
+        let mut marks = Vec::new();
+        for step in steps {
+            let depends = self.reads.of_steps([*step]);
+            let of_step =
+                of_results(self.plan, (&[*step], &|_| None), (self.reads, &depends), &all);
+            let mark = |unsettled| Mark { unsettled, via: Via::Step(*step), moment };
+            marks.extend(of_step.into_iter().map(mark));
+        }
+        marks
+    }
+
+    /// Passes to the state after a tick, given the marks of its evaluation.
+    fn advance(&mut self, of_tick: Vec<Mark>) {
+        if of_tick.is_empty() && self.of_state.is_empty() {
+            return;
+        }
+        let all: Vec<Mark> = of_tick.into_iter().chain(Mark::of_state(&self.of_state)).collect();
+        let next = |node: usize| {
+            if !self.depends[node] {
+                return Vec::new();
+            }
+            let steps: Vec<StepId> = self.reads.steps_of(node).collect();
+            let depends = self.reads.of_node(node);
+            of_results(self.plan, (&steps, &|_| None), (self.reads, &depends), &all)
+        };
+        self.of_state = (0..self.depends.len()).map(next).collect();
+    }
+}
+
+/// Answers a request for any moments of a plan, none of which reads state. If a node fails in some of
+/// several moments, the steps that read it do not run; then each moment is evaluated by itself too,
+/// so that the repeats that do not settle in other moments are known.
+///
+/// # Errors
+/// As [`Evaluator::evaluate`].
+pub fn at_once(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+) -> Result<Answer, EvalError> {
+    let mut answer = partial::evaluate(evaluator, plan, request)?;
+    let n_times = answer.times.unwrap_or(0);
+    if answer.failures.is_empty() || n_times < 2 || !may_be_unsettled(plan) {
+        return Ok(answer);
+    }
+    let is_known = |mark: &Mark| {
+        let mut known = answer.unsettled.iter().filter(|it| it.moment.is_none());
+        known.any(|it| it.unsettled.path == mark.unsettled.path)
+    };
+    let mut more = Vec::new();
+    for moment in 0..n_times {
+        let mut alone = evaluator.evaluate(plan, &request.at_moment(moment))?;
+        alone.unsettled.retain(|mark| !is_known(mark));
+        let mark = |mark| Mark { moment: Some(moment), ..mark };
+        more.extend(alone.unsettled.into_iter().map(mark));
+    }
+    answer.unsettled.extend(more);
+    Ok(answer)
 }
 
 /// Whether a frame can be reached by ticks from the frame `start` on.
@@ -225,6 +309,7 @@ fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
     Ok(Answer {
         outputs,
         failures: Vec::new(),
+        unsettled: Vec::new(),
         log: RunLog::default(),
         calls: Calls::default(),
         times: Some(0),
@@ -257,9 +342,12 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
         let partial = if is_partial { partial::joined(&answers, i) } else { None };
         outputs.push(OutputAnswer { value, partial, ..output.clone() });
     }
+    let mut answers = answers;
+    let marks = answers.iter_mut().flat_map(|answer| std::mem::take(&mut answer.unsettled));
+    let unsettled = marks.collect();
     let failures = joined_failures(answers);
     let (log, calls) = (RunLog::default(), Calls::default());
-    Ok(Answer { outputs, failures, log, calls, times: Some(n_times), views, count })
+    Ok(Answer { outputs, failures, unsettled, log, calls, times: Some(n_times), views, count })
 }
 
 /// The failures of several frames: each node once, with its first failure; without the frame if it

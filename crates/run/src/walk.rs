@@ -46,6 +46,7 @@ use millstream_base::{Limits, Mask};
 use millstream_ir::answer::{EvalError, LogEntry, NodeFailure};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::unsettled::Mark;
 use millstream_ir::{InputId, Request, RequestAxis};
 use millstream_node::Data;
 use rustc_hash::FxHashMap;
@@ -82,6 +83,8 @@ pub(crate) struct Walk<'a, M> {
     /// Data and shape of each input of the plan.
     pub(crate) inputs: SideTable<InputId, (Data, ShapeId)>,
     pub(crate) request_axes: Vec<(AxisId, RequestAxis)>,
+    /// See [`Bound::moments`](millstream_ir::Bound::moments).
+    moments: Vec<usize>,
     /// The numbers of the elements, if the index axis has only some of them, and the number of all.
     numbers: Option<(Mask, usize)>,
     /// Axes of loops by extent, and by the number of axes of that extent that are open around them.
@@ -99,6 +102,8 @@ pub(crate) struct Walk<'a, M> {
     known_shapes: KnownShapes,
     state_calls: StateCalls,
     failures: Vec<NodeFailure>,
+    /// The repeats that did not settle.
+    unsettled: Vec<Mark>,
     log: Option<Vec<LogEntry>>,
     scratch: Scratch,
     pub(crate) buffers: Buffers,

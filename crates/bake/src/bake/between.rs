@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use millstream::twice::Unsettled;
 use millstream_base::id::SideTable;
 use millstream_ir::answer::Answer;
 use millstream_ir::plan::{Plan, StepSource};
 use millstream_ir::request::{LogDetail, Request};
 use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::{States, is_state};
+use millstream_ir::unsettled::{Mark, Unsettled, Via};
+use millstream_run::{Varying, varying_steps};
 
 use super::LookUp;
 use crate::contexts::contexts;
@@ -20,7 +21,6 @@ use crate::cuts::{COMPUTED, Cuts, Way, cut_of, name};
 use crate::key::Key;
 use crate::keys::MARK;
 use crate::stored::{self, Stored};
-use crate::unsettled::{Mark, Via};
 
 /// The results between state and outputs that may be stored.
 pub(super) struct Between {
@@ -49,7 +49,8 @@ impl Between {
             let is_above = plan.steps_upstream_of(next);
             Cuts::between(plan, &look_up.bake.cheap, (&is_above, is_next))
         };
-        let varies = cuts.sources.iter().map(|source| look_up.marks.varies(source.step)).collect();
+        let varying = varying_steps(plan, look_up.bake.request(), Varying::Ticks);
+        let varies = cuts.sources.iter().map(|source| varying[source.step]).collect();
         let last = vec![None; cuts.sources.len()];
         let is_stored = cuts.sources.is_empty().then(Vec::new);
         Self { cuts, varies, is_stored, last }
@@ -141,8 +142,8 @@ impl Between {
         values: &'b [Stored],
     ) -> impl Iterator<Item = Mark> + 'b {
         cuts.iter().zip(values).flat_map(|(cut, stored)| {
-            let via = Via::Steps(vec![self.cuts.sources[*cut].step]);
-            let mark = move |it: &Unsettled| Mark { unsettled: it.clone(), via: via.clone() };
+            let via = Via::Step(self.cuts.sources[*cut].step);
+            let mark = move |it: &Unsettled| Mark { unsettled: it.clone(), via, moment: None };
             stored.unsettled.iter().map(mark)
         })
     }

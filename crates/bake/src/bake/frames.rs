@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepSource};
 use millstream_ir::request::{LogDetail, Request};
+use millstream_ir::unsettled::{Mark, Via};
 use millstream_run::{Parts, Varying};
 
-use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
+use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, marks_of, of_frame};
 use crate::cheap::Cheap;
 use crate::cuts::{self, COMPUTED, Cuts, GIVEN, Way, cut_of};
 use crate::stored::{self, Stored};
-use crate::unsettled::{Mark, Via};
 
 /// The maximum number of frames in a segment.
 const MAX_FRAMES: usize = 4096;
@@ -37,8 +37,8 @@ pub(super) struct Frames<'f, 'r, 'p> {
     is_stored: Option<Vec<bool>>,
     /// The maximum number of frames computed together.
     n_at_once: usize,
-    /// The number of frames that are computed together next: fewer after a node failed or a repeat
-    /// did not settle, until it is known in which frame.
+    /// The number of frames that are computed together next: fewer after a node failed, until it is
+    /// known in which frame.
     n_next: usize,
     refreshed: Instant,
 }
@@ -164,7 +164,6 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let log = if is_measured { LogDetail::Off } else { LogDetail::Times };
         let request = request.with_log(log);
         let mut parts = Parts::new(evaluator, &plan, &request, Varying::Ticks);
-        self.look_up.marks.restart();
         let mut position = first;
         while position < segment.end {
             self.refresh();
@@ -230,21 +229,20 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 // Without it, nothing is saved.
                 return self.apart(position, &segment.missing, evaluator);
             };
-            let of_cut = |unsettled| Mark { unsettled, via: Via::Steps(vec![source.step]) };
+            let via = Via::Step(source.step);
+            let of_cut = |unsettled| Mark { unsettled, via, moment: None };
             marks.extend(stored.unsettled.into_iter().map(of_cut));
             let given = stored::given(stored.series.data);
             request = request.given(cuts::name(GIVEN, *cut), given);
         }
         let mut answer = parts.evaluate(evaluator, request)?;
         let took = started.elapsed();
-        let own = self.look_up.marks.take();
-        let is_clean = own.is_empty() && answer.failures.is_empty();
-        marks.extend(own.into_iter().chain(self.look_up.marks.fixed()));
+        marks.extend(marks_of(&mut answer, segment.way.given.len()));
         let n = segment.missing.len();
         let results = answer.outputs.split_off(n.min(answer.outputs.len()));
         if self.is_stored.is_none() {
             self.measured(segment, &answer, &results, took);
-        } else if is_clean {
+        } else if answer.failures.is_empty() {
             self.n_next = (self.n_next * 2).min(self.n_at_once);
         }
         let is_stored = self.is_stored.clone().unwrap_or_default();
@@ -280,7 +278,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
     }
 
     /// Computes several frames together; `None` if in some of them, but maybe not in all, a node fails
-    /// or a repeat does not settle.
+    /// or a repeat does not settle, and it is not known in which.
     fn several(
         &mut self,
         first: usize,
@@ -302,13 +300,15 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             }
             (last, of_position) = (key, pushed(of_position, frames.len() - 1));
         }
-        let answer = parts.evaluate(evaluator, request.clone().frames(frames))?;
+        let mut answer = parts.evaluate(evaluator, request.clone().frames(frames))?;
+        let marks = marks_of(&mut answer, 0);
+        let is_of_all = |mark: &Mark| matches!(mark.via, Via::Step(step) if parts.is_same(step));
+        let is_known = |mark: &Mark| mark.moment.is_some() || is_of_all(mark);
         let has_failed = answer.outputs.iter().any(|output| output.value.is_none());
-        if !self.look_up.marks.take().is_empty() || has_failed || !answer.failures.is_empty() {
+        if !marks.iter().all(is_known) || has_failed || !answer.failures.is_empty() {
             return Ok(None);
         }
         self.n_next = (self.n_next * 2).min(self.n_at_once);
-        let marks: Vec<Mark> = self.look_up.marks.fixed().collect();
         let took = started.elapsed() / n as u32;
         let mut all = Vec::with_capacity(n);
         let mut before = None;
@@ -325,6 +325,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                     partial: None,
                 });
             }
+            let concerns = |mark: &&Mark| mark.moment.is_none_or(|moment| moment == frame);
+            let marks: Vec<Mark> = marks.iter().filter(concerns).cloned().collect();
             let computed = self.taken(first + at, (&segment.missing, one), &marks, took);
             all.push(Computed { is_new: before != Some(frame), ..computed });
             before = Some(frame);
@@ -369,9 +371,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let request = missing
             .iter()
             .fold(request, |request, output| request.output(outputs[*output].name.to_string()));
-        let answer = evaluator.evaluate(self.look_up.plan(), &request)?;
-        let mut marks = self.look_up.marks.take();
-        marks.extend(self.look_up.marks.fixed());
+        let mut answer = evaluator.evaluate(self.look_up.plan(), &request)?;
+        let marks = marks_of(&mut answer, 0);
         Ok(self.taken(position, (missing, answer), &marks, started.elapsed()))
     }
 

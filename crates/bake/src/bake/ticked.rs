@@ -15,22 +15,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream::twice::Unsettled;
 use millstream_ir::NodeFailure;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_failures::withhold;
 use millstream_ir::states::{StateParts, States};
+use millstream_ir::unsettled::{Mark, Unsettled, Via, of_results};
 use millstream_run::{Parts, Varying};
 
 use super::between::{After, Beside, Between};
 use super::failed::Failed;
-use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
+use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, marks_of};
 use crate::cuts::Way;
 use crate::keys::MARK;
 use crate::stored::{self, Named, Stored};
-use crate::unsettled::{self, Mark, Via};
 
 /// Ticks between two stored states take at least this many times as long as storing one, times the
 /// gain of the bake.
@@ -389,7 +388,7 @@ impl Ticks<'_, '_, '_> {
             return self.tick(parts, evaluator, Some(asked));
         };
         let request = self.asking(&self.names_of(asked.outputs));
-        let before = self.marks_of_state();
+        let before: Vec<Mark> = Mark::of_state(&self.unsettled).collect();
         if let Some((states, unsettled)) = self.stored_state(asked.tick) {
             let Some(request) = after.given_to(Some(&states), &results, request) else {
                 return self.tick(parts, evaluator, Some(asked));
@@ -408,7 +407,11 @@ impl Ticks<'_, '_, '_> {
             Some(request) => {
                 self.show((after, shown, evaluator), asked, (request, &results, marks))
             }
-            None => Ok((parts.evaluate(evaluator, request)?, self.marks_since(marks))),
+            None => {
+                let mut answer = parts.evaluate(evaluator, request)?;
+                let marks = marks_of(&mut answer, 0).into_iter().chain(marks).collect();
+                Ok((answer, marks))
+            }
         }
     }
 
@@ -422,15 +425,19 @@ impl Ticks<'_, '_, '_> {
     ) -> Result<(Answer, Vec<Mark>), EvalError> {
         let request = self.between.asked(asked.way, request);
         let mut answer = parts.evaluate(evaluator, request)?;
-        let mut marks = self.marks_since(before);
+        let mut marks = marks_of(&mut answer, after.n_given());
+        marks.extend(before);
         marks.extend(self.between.marks(&self.given, results));
         if self.next > asked.tick {
             for (node, of_node) in self.unsettled.iter().enumerate() {
-                let steps: Vec<StepId> = self.look_up.keys.reads.steps_of(node).collect();
-                marks.extend(of_node.iter().map(|unsettled| Mark {
-                    unsettled: unsettled.clone(),
-                    via: Via::Steps(steps.clone()),
-                }));
+                for step in self.look_up.keys.reads.steps_of(node) {
+                    let mark = |it: &Unsettled| Mark {
+                        unsettled: it.clone(),
+                        via: Via::Step(step),
+                        moment: None,
+                    };
+                    marks.extend(of_node.iter().map(mark));
+                }
             }
         }
         self.take_between(asked, after.n_given(), &mut answer, &marks);
@@ -449,23 +456,6 @@ impl Ticks<'_, '_, '_> {
         let has_failed = |depends: &[bool]| failed.concerns(depends);
         let of = (asked.tick, asked.way, n_given);
         self.between.taken(self.look_up, of, answer, (marks, &has_failed));
-    }
-
-    /// The marks of the evaluation that just ended, and others.
-    fn marks_since(&mut self, others: Vec<Mark>) -> Vec<Mark> {
-        let mut marks = self.look_up.marks.take();
-        marks.extend(self.look_up.marks.fixed());
-        marks.extend(others);
-        marks
-    }
-
-    /// The marks of the state before the next tick.
-    fn marks_of_state(&self) -> Vec<Mark> {
-        let mark = |(node, of_node): (usize, &Vec<Unsettled>)| {
-            let mark = move |it: &Unsettled| Mark { unsettled: it.clone(), via: Via::State(node) };
-            of_node.iter().map(mark).collect::<Vec<_>>()
-        };
-        self.unsettled.iter().enumerate().flat_map(mark).collect()
     }
 
     /// Evaluates the next tick, with these outputs if they are shown. Returns also the repeats that
@@ -490,8 +480,8 @@ impl Ticks<'_, '_, '_> {
         }
         let mut answer = parts.evaluate(evaluator, request)?;
         withhold(plan, &mut answer);
-        let before = self.marks_of_state();
-        let marks = self.marks_since(before);
+        let mut marks = marks_of(&mut answer, 0);
+        marks.extend(Mark::of_state(&self.unsettled));
         self.since += started.elapsed();
         let frame = self.look_up.keys.frame(self.next);
         let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
@@ -506,8 +496,8 @@ impl Ticks<'_, '_, '_> {
                 let reads = &self.look_up.keys.reads;
                 let steps: Vec<StepId> = reads.steps_of(node).collect();
                 let arms = self.look_up.keys.arms(self.next);
-                let of_node =
-                    unsettled::of_results(plan, (&steps, arms), (reads, &depends), &marks);
+                let arm = |step| arms.get(&step).copied();
+                let of_node = of_results(plan, (&steps, &arm), (reads, &depends), &marks);
                 self.unsettled[node] = of_node;
             }
         }

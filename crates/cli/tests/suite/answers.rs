@@ -248,3 +248,24 @@ fn a_negative_element_is_refused_as_an_element_number() {
     let told = seen(&["run", &graph, "--count", "10", "--only", "-1"]);
     assert!(told.contains("`-1` is not an element number from 0 to"), "{told}");
 }
+
+#[test]
+fn of_two_calls_of_a_group_only_the_one_that_does_not_settle_is_named() {
+    let graph = file(
+        "unsettled_call.mill",
+        "input e: f32 = 0.1\n\
+         c = repeat relax(count: 20, x: 1.91, k: e, until = \"stable\", tolerance = 0.01)\n\
+         a = repeat relax(count: 4, x: e, k: 1, until = \"stable\", tolerance = 0.01)\n\
+         output p: f32 = c.x * 2\noutput o: f32 = a.x + 1\n\
+         group relax(x: f32, k: f32) -> x: f32 = (x + k) * 0.5 {\n}\n",
+    );
+    for evaluator in ["auto", "lazy", "list", "chunked", "incremental"] {
+        let told = json(&["run", &graph, "--format", "json", "--evaluator", evaluator]);
+        let warnings = told["warnings"].as_array().expect("there is one");
+        assert_eq!((warnings.len(), warnings[0]["path"].as_str()), (1, Some("a")), "{told}");
+        let message = warnings[0]["message"].as_str();
+        assert_eq!(message, Some("did not become stable within its maximum of rounds, 4"));
+    }
+    let told = seen(&["check", &graph, "--twice"]);
+    assert_eq!(told.matches("twice::unsettled").count(), 1, "{told}");
+}

@@ -14,7 +14,6 @@ use millstream_base::path::Place;
 use millstream_base::{Feature, Limits, Need, NodePath, Type};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedZone};
 use millstream_ir::graph::GraphInput;
-use millstream_ir::repeat::Unsettled;
 use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
 use millstream_ir::{Graph, NodeId, Source, ZoneBody};
@@ -286,7 +285,6 @@ fn running(
         n_outer,
         course,
         told: outputs_after(&authored, zone),
-        unsettled: Unsettled::default(),
     });
     let function = Arc::new(RunZone::new(Arc::clone(&body)));
     Ok(Made { instance: Arc::new(repeat::instance(spec, function)), body })

@@ -10,7 +10,6 @@ use millstream_base::map::Map;
 use millstream_base::types::Kind;
 use millstream_base::{Limits, Mask, Type, Value, catch_panic};
 use millstream_form::Form;
-use millstream_ir::repeat::take_unsettled;
 use millstream_ir::{Graph, NodeId, ZoneBody};
 use millstream_node::zone::Mode;
 use millstream_node::{Argument, Call, Class, Data, Instance, Kernel};
@@ -139,11 +138,8 @@ impl<'a> Folder<'a> {
         // A failure, including a panic in a function of the embedding program, is reported with its
         // place and context when an evaluation encounters it.
         catch_panic(|| function.call(&mut call)).ok()?.ok()?;
-        let is_unsettled = |body: &ZoneBody| {
-            let inside = take_unsettled(&body.plan);
-            !body.unsettled.take().is_empty() || !inside.is_empty()
-        };
-        if ZoneBody::of(instance).is_some_and(is_unsettled) {
+        let (_, unsettled) = call.into_rest();
+        if !unsettled.is_empty() {
             // The node remains, so that evaluations report it.
             return None;
         }

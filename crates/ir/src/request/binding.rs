@@ -76,7 +76,19 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
         let features = features.iter_mut().flatten();
         inputs.iter_mut().chain(features).for_each(|data| data.keep(kept));
     }
-    Ok(Bound { outputs, optional, inputs, features, times, views, count, chosen, numbering })
+    let moments = Vec::new();
+    Ok(Bound {
+        outputs,
+        optional,
+        inputs,
+        features,
+        times,
+        views,
+        count,
+        moments,
+        chosen,
+        numbering,
+    })
 }
 
 struct Binding<'p> {

@@ -219,6 +219,25 @@ impl Request {
         }
         request
     }
+
+    /// The same request at one of its moments.
+    pub fn at_moment(&self, position: usize) -> Self {
+        let mut request = self.clone();
+        if let Some(Frames::Many(frames)) = &self.frames
+            && let Some(frame) = frames.get(position)
+        {
+            request = request.at_frame(*frame, position);
+        }
+        let inputs = request.inputs.iter_mut().map(|(_, given)| given);
+        for given in inputs.chain(request.features.iter_mut().map(|(_, given)| given)) {
+            if let Given::Along(RequestAxis::Time, column) = given
+                && position < column.len()
+            {
+                *given = Given::One(column.get(position));
+            }
+        }
+        request
+    }
 }
 
 /// The positions of the outputs that do not carry state.

@@ -15,6 +15,7 @@
 use std::time::{Duration, Instant};
 
 use millstream_base::id::{Id, SideTable};
+use millstream_ir::ZoneBody;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
@@ -163,6 +164,8 @@ fn is_member(plan: &Plan, step: StepId) -> bool {
         Kernel::Pass | Kernel::Choose | Kernel::Read { .. } | Kernel::ReadState(_) => false,
     };
     is_kind
+        // The result of a chunk has no place for the marks of its members.
+        && !ZoneBody::of(instance).is_some_and(ZoneBody::may_be_unsettled)
         && instance.class < Class::Stateful
         && instance.inputs.iter().all(|input| input.scope.is_empty())
 }

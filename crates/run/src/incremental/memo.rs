@@ -20,6 +20,7 @@ use millstream_ir::Plan;
 use millstream_ir::graph::ConstId;
 use millstream_ir::plan::StepId;
 use millstream_ir::request::RequestAxis;
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Data, Failure};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
@@ -58,6 +59,8 @@ pub(super) struct Entry {
     pub(super) stamps: SmallVec<[Stamp; 1]>,
     /// The computed cells, if not all are.
     pub(super) done: Option<Mask>,
+    /// The repeats that did not settle.
+    pub(super) unsettled: Rounds,
     /// The outputs, one bit each, whose stamp a later entry has too, with equal values in these
     /// cells. Cells that either entry lacks may differ, so only the later entry may get further
     /// cells under this stamp.

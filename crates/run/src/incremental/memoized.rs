@@ -17,6 +17,7 @@ use millstream_ir::InputId;
 use millstream_ir::answer::{Answer, EvalError, Fate, RunReason, SkipReason};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, Request};
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Class, Data, Failure, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -59,12 +60,15 @@ pub(super) struct Reading {
     pub(super) partials: Option<Column>,
     pub(super) reason: RunReason,
     pub(super) started: Instant,
+    /// The repeats that did not settle.
+    pub(super) unsettled: Rounds,
 }
 
 impl Reading {
     fn new(read: Stamps, reason: RunReason) -> Self {
         let started = Instant::now();
-        Self { read, extends: None, base: None, partials: None, reason, started }
+        let unsettled = Rounds::new();
+        Self { read, extends: None, base: None, partials: None, reason, started, unsettled }
     }
 
     /// With the entry whose unchanged elements are in the store.
@@ -219,6 +223,12 @@ impl Mode for Memoized<'_> {
         *walk.mode.slot(slot) = [stamp].into();
         walk.log_recalled(step);
         Ok(true)
+    }
+
+    fn unsettled(walk: &mut Walk<'_, Self>, rounds: &Rounds) {
+        if let Some(reading) = &mut walk.mode.reading {
+            reading.unsettled.clone_from(rounds);
+        }
     }
 
     fn stored(walk: &mut Walk<'_, Self>, top: usize) {
@@ -421,7 +431,7 @@ impl Walk<'_, Memoized<'_>> {
         for i in all {
             let entry = &self.mode.memo.shelves[step.index()].entries[i];
             let (layout, stamps, done) = (entry.layout, entry.stamps.clone(), entry.done.clone());
-            let outputs = entry.outputs.clone();
+            let (outputs, unsettled) = (entry.outputs.clone(), entry.unsettled.clone());
             let Some(shape) = self.shape_of_layout(layout) else { continue };
             let Some(wanted) = self.wanted_of(top, shape, of)? else { continue };
             let rest = done.as_ref().map_or_else(Mask::empty, |done| wanted.difference(done));
@@ -435,6 +445,7 @@ impl Walk<'_, Memoized<'_>> {
             let is_whole = known.len() == self.shapes.n_cells(shape)?;
             self.take_up(slot, shape, outputs, (!is_whole).then_some(known));
             *self.mode.slot(slot) = stamps;
+            self.mark(step, unsettled);
             if rest.is_empty() {
                 self.log_recalled(step);
                 return Ok(true);

@@ -30,7 +30,7 @@ impl Walk<'_, Memoized<'_>> {
             return self.stamp_state(slot);
         }
         let is_feature = matches!(kernel, Kernel::Read { .. });
-        let Some(Reading { read, extends, base, partials, reason, started }) =
+        let Some(Reading { read, extends, base, partials, reason, started, mut unsettled }) =
             self.mode.reading.take()
         else {
             let stamps = outputs.iter().map(|_| self.mode.memo.new_stamp()).collect();
@@ -55,12 +55,17 @@ impl Walk<'_, Memoized<'_>> {
             is_feature,
         };
         let before = extends.or(base).map_or(Duration::ZERO, |old| entries[old].cost);
+        for (place, rounds) in extends.iter().flat_map(|old| &entries[*old].unsettled) {
+            let most = unsettled.entry(place.clone()).or_default();
+            *most = (*most).max(*rounds);
+        }
         let mut entry = Entry {
             read,
             layout,
             outputs,
             stamps: SmallVec::new(),
             done,
+            unsettled,
             lent: 0,
             used: epoch,
             made: (epoch, slot.index()),

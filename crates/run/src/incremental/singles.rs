@@ -9,7 +9,8 @@ use millstream_ir::answer::{
 };
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
-use millstream_ir::{NodeFailure, Watch};
+use millstream_ir::unsettled::Mark;
+use millstream_ir::{NodeFailure, Watch, ZoneBody};
 use millstream_node::{Data, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,6 +27,8 @@ pub(super) struct Singles {
     logging: Option<FxHashSet<NodeNumber>>,
     /// The steps that read features.
     reads: Vec<StepId>,
+    /// The steps with repeats that may not settle.
+    zones: Vec<StepId>,
     shown: Shown,
 }
 
@@ -55,7 +58,14 @@ impl Singles {
         });
         let reads = reads.map(|(step, _)| step).collect();
         let (observed, shown) = (Vec::new(), Shown::default());
-        Ok(Self { live, propagation, observed, logging: None, reads, shown })
+        let zones = plan.steps.iter().filter(|(_, step)| match step.op {
+            StepOp::Call(instance) => {
+                ZoneBody::of(&plan.instances[instance]).is_some_and(ZoneBody::may_be_unsettled)
+            }
+            StepOp::Const(_) | StepOp::Input(_) => false,
+        });
+        let zones = zones.map(|(step, _)| step).collect();
+        Ok(Self { live, propagation, observed, logging: None, reads, zones, shown })
     }
 
     /// Passes on the inputs of a request; changes travel if the propagation says so.
@@ -110,6 +120,7 @@ impl Singles {
             outputs.push(OutputAnswer { name, ty: output.ty, value, partial: None });
         }
         let failures = self.failures(plan);
+        let unsettled = self.unsettled(plan);
         let mut entries = Vec::new();
         if let Some(new) = self.logging.take() {
             if request.log != LogDetail::Off {
@@ -122,7 +133,20 @@ impl Singles {
             self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
         let log = RunLog::of(entries);
-        Ok(Answer::of_one_cell(outputs, failures, log))
+        Ok(Answer { unsettled, ..Answer::of_one_cell(outputs, failures, log) })
+    }
+
+    /// The marks of the results that are needed, also if they were computed earlier.
+    fn unsettled(&self, plan: &Plan) -> Vec<Mark> {
+        let graph = self.live.graph_ref();
+        let mut marks = Vec::new();
+        for step in self.zones.iter().copied() {
+            let node = self.live.node(step);
+            if let Some(rounds) = graph.unsettled(node).filter(|_| graph.is_live(node)) {
+                marks.extend(Mark::of_step(plan, step, rounds.clone()));
+            }
+        }
+        marks
     }
 
     /// The failures, ordered by path.

@@ -213,7 +213,8 @@ impl Walk<'_, Listed<'_>> {
                 let outputs = columns.into_iter().map(|column| column.map(Data::Many)).collect();
                 self.store_result(top, outputs, shape)
             }
-            Computed::Function(result, outputs) => {
+            Computed::Function(result, outputs, unsettled) => {
+                self.note_unsettled(step, unsettled);
                 self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
             }
             Computed::Ended(error) => Err(Stop::All(self.clock.end(error))),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use millstream_base::{Budget, Column, Limits, Mask, Value};
 use millstream_ir::{Done, EvalError, Watch};
 use millstream_node::function::Output;
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 
 use crate::kernel::{Crew, Elements, Operand, Scratch, call};
@@ -55,7 +56,7 @@ pub(super) struct Job {
 /// The result of a job.
 pub(super) enum Computed {
     Form(Vec<Option<Column>>),
-    Function(Result<(), Failure>, Vec<Output>),
+    Function(Result<(), Failure>, Vec<Output>, Rounds),
     /// Nothing, because the result was no longer wanted.
     Ended(EvalError),
 }
@@ -104,12 +105,12 @@ impl Job {
                 let is_over = || watch.ended(Done::default()).is_some();
                 let crew: Crew<'_> = (1, &is_over, watch.flag());
                 let elements: Elements<'_> = (&mask, n_cells, &moments);
-                let (done, _) =
+                let (done, _, unsettled) =
                     call(function, elements, &limits, crew, &mut arguments, &mut outputs);
                 match (done, watch.into_end()) {
                     // A function that was interrupted did not fail.
                     (Err(_), Some(error)) => Computed::Ended(error),
-                    (done, _) => Computed::Function(done, outputs),
+                    (done, _) => Computed::Function(done, outputs, unsettled),
                 }
             }
             (Kind::Form(_) | Kind::Function(_), _) => panic!("a job is of the kind of its kernel"),

@@ -12,6 +12,7 @@ use millstream_base::same::Same;
 use millstream_base::{Column, Lane, Mask, Type, Value};
 use millstream_node::function::Output;
 use millstream_node::gather::Gather;
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use millstream_node::{instance::InputSlot, instance::OutputSlot};
 use smallvec::SmallVec;
@@ -211,7 +212,7 @@ impl LiveGraph {
             Kernel::Function(function) => {
                 let (read, wanted) = (self.read(call), self.outputs_wanted(call));
                 let (instance, function) = (Arc::clone(&call.instance), Arc::clone(function));
-                self.called(&instance, &*function, read, &wanted, 1)
+                self.called(at, (&instance, &*function), read, &wanted, 1)
             }
             Kernel::Pass => Ok(self.read(call).into_iter().take(1).map(Some).collect()),
             Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => {
@@ -243,8 +244,8 @@ impl LiveGraph {
     /// The results of a function for `n` elements, or earlier ones for the same data.
     pub(super) fn called(
         &mut self,
-        instance: &Arc<Instance>,
-        function: &dyn Function,
+        at: usize,
+        (instance, function): (&Arc<Instance>, &dyn Function),
         read: SmallVec<[Data; 4]>,
         wanted: &[bool],
         n: usize,
@@ -253,15 +254,33 @@ impl LiveGraph {
         if !self.recall.is_empty()
             && let Some(results) = self.recall.find(instance, &read, wanted, limits)
         {
+            self.note_unsettled(at, Rounds::new());
             return Ok(results);
         }
         let started = Instant::now();
-        let result = run_function(function, (&read, n), wanted, &self.within, self.n_runs);
+        let (result, unsettled) =
+            run_function(function, (&read, n), wanted, &self.within, self.n_runs);
         let cost = started.elapsed();
+        self.note_unsettled(at, unsettled);
+        let limits = &self.within.limits;
         if let Ok(results) = &result {
             self.recall.note(instance, read, results, limits, cost);
         }
         result
+    }
+
+    /// Notes which repeats did not settle in a run of a node.
+    pub(super) fn note_unsettled(&mut self, at: usize, rounds: Rounds) {
+        if !rounds.is_empty() {
+            self.unsettled.insert(at as u32, rounds);
+        } else if !self.unsettled.is_empty() {
+            self.unsettled.remove(&(at as u32));
+        }
+    }
+
+    /// The repeats that did not settle in the last run of a node.
+    pub(crate) fn unsettled(&self, node: NodeNumber) -> Option<&Rounds> {
+        self.unsettled.get(&node.0)
     }
 
     /// Which outputs of a call are read.
@@ -333,32 +352,36 @@ fn of_lanes(instance: &Instance, lanes: &[u64]) -> Results {
     instance.outputs.iter().map(value).collect()
 }
 
-/// Calls a function for `n` elements.
+/// Calls a function for `n` elements. Returns also the repeats that did not settle.
 pub(super) fn run_function(
     function: &dyn Function,
     (read, n): (&[Data], usize),
     wanted: &[bool],
     within: &Within,
     n_runs: u64,
-) -> Result<Results, Failure> {
+) -> (Result<Results, Failure>, Rounds) {
     let is_single = read.iter().all(|data| matches!(data, Data::One(_)));
     let of = |is_wanted: &bool| if *is_wanted { Output::Wanted(None) } else { Output::Ignored };
     let mut outputs: SmallVec<[Output; 4]> = wanted.iter().map(of).collect();
     let mask = Mask::full(n);
     let is_over = || within.over(n_runs).is_some();
-    {
+    let (done, unsettled) = {
         let mut arguments: Vec<Argument<'_>> =
             read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
         let flag = within.watch.as_ref().and_then(|watch| watch.flag());
         let crew: Crew<'_> = (1, &is_over, flag);
         let limits = &within.limits;
-        call(function, (&mask, n, &[]), limits, crew, &mut arguments, &mut outputs).0?;
-    }
+        let elements = (&mask, n, &[][..]);
+        let (done, _, unsettled) =
+            call(function, elements, limits, crew, &mut arguments, &mut outputs);
+        (done, unsettled)
+    };
     let value = |(k, output): (usize, Output)| match output {
         Output::Ignored => Ok(None),
         Output::Wanted(_) => Err(Failure::whole(format!("the node type gives no output {k}"))),
         Output::Done(Data::Many(column)) if is_single => Ok(Some(Data::One(column.get(0)))),
         Output::Done(data) => Ok(Some(data)),
     };
-    outputs.into_iter().enumerate().map(value).collect()
+    let results = done.and_then(|()| outputs.into_iter().enumerate().map(value).collect());
+    (results, unsettled)
 }

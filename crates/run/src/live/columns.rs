@@ -250,9 +250,15 @@ impl LiveGraph {
                 Ok(self.run_form(form, &read, (&instance.outputs, &wanted), n_run))
             }
             Kernel::Function(function) if some.is_some() => {
-                run_function(&**function, (&read, n_run), &wanted, &self.within, self.n_runs)
+                let within = &self.within;
+                let (result, unsettled) =
+                    run_function(&**function, (&read, n_run), &wanted, within, self.n_runs);
+                self.note_unsettled(at, unsettled);
+                result
             }
-            Kernel::Function(function) => self.called(&instance, &**function, read, &wanted, n_run),
+            Kernel::Function(function) => {
+                self.called(at, (&instance, &**function), read, &wanted, n_run)
+            }
             Kernel::Pass => Ok(read.into_iter().take(1).map(Some).collect()),
             Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => {
                 panic!("no call is made of these kernels")

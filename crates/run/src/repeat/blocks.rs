@@ -11,6 +11,7 @@ use millstream_base::map::Map;
 use millstream_base::{Lane, Mask};
 use millstream_form::{ColumnScratch, LaneInput, LaneOutput, LaneSliceMut, run_columns};
 use millstream_ir::ZoneBody;
+use millstream_node::unsettled::Unsettled;
 use millstream_node::zone::Told;
 use millstream_node::{Call, Data, Failure};
 use smallvec::SmallVec;
@@ -45,6 +46,7 @@ struct Work<'a> {
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// The first element of each moment.
     moments: &'a [usize],
+    unsettled: &'a Unsettled,
     stopped: AtomicBool,
     /// The lowest element with more rounds than the limit.
     beyond: AtomicUsize,
@@ -115,6 +117,7 @@ pub(super) fn run(
         limit,
         is_over: call.is_over(),
         moments: call.moments(),
+        unsettled: call.unsettled(),
         stopped: AtomicBool::new(false),
         beyond: AtomicUsize::new(usize::MAX),
     };
@@ -405,7 +408,7 @@ impl Block {
         // Without several moments, one element is enough.
         let n = if work.moments.is_empty() { 1 } else { usize::MAX };
         let elements = unsettled.by_ref().take(n).map(|i| self.elements[i] as usize);
-        elements.for_each(|element| work.body.unsettled.after(round, work.moments, element));
+        elements.for_each(|element| work.unsettled.after(round, work.moments, element));
     }
 
     /// Writes the values of the elements that end to the outputs.

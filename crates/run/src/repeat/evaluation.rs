@@ -4,8 +4,11 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use millstream_ir::answer::{Answer, EvalError};
+use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_ir::unsettled::Mark;
 use millstream_ir::{Request, ZoneBody};
+use millstream_node::unsettled::Unsettled;
 use millstream_node::{Call, Data, Failure};
 
 use crate::chunked::Chunked;
@@ -25,6 +28,7 @@ pub(super) struct Evaluation<'b> {
     request: Request,
     /// Whether the body can have a column although its inputs are single values.
     makes_columns: bool,
+    may_be_unsettled: bool,
     chunked: Chunked,
 }
 
@@ -35,26 +39,34 @@ impl<'b> Evaluation<'b> {
             body,
             request: Request::new().with_limits(call.limits().clone()),
             makes_columns: body.plan.instances.iter().any(|(_, of)| of.has_scopes()),
+            may_be_unsettled: may_be_unsettled(&body.plan),
             chunked: Chunked::new().threads(threads),
         }
     }
 
-    /// Evaluates the outputs once for `n` elements with these inputs of the plan.
+    /// Evaluates the outputs once for `n` entries with these inputs of the plan; `first` is the first
+    /// entry that belongs to an element of the call or to a later one.
     pub(super) fn run(
         &mut self,
         inputs: &[Data],
         n: usize,
         outputs: &[usize],
         call: &Call<'_>,
+        first: impl Fn(usize) -> usize,
     ) -> Result<Round, Failure> {
-        let bound = self.bound(inputs, n, outputs);
+        let mut bound = self.bound(inputs, n, outputs);
+        if self.may_be_unsettled {
+            bound.moments = call.moments().iter().map(|element| first(*element)).collect();
+        }
         let (plan, is_over) = (&self.body.plan, call.is_over());
         let answer = if bound.count.is_some() || self.makes_columns {
             self.chunked.evaluate_within(plan, &self.request, &bound, is_over)
         } else {
             walk::evaluate_within(plan, &self.request, &bound, is_over)
         };
-        let Answer { outputs: values, failures, .. } = answer.map_err(|error| failed(&error))?;
+        let answer = answer.map_err(|error| failed(&error))?;
+        let Answer { outputs: values, failures, unsettled, .. } = answer;
+        note(unsettled, (&bound.moments, n), call.unsettled());
         let lowest = failures.iter().map(|failure| {
             let axis = RequestAxis::Index.name();
             let cell = failure.cell.iter().find(|(of, _)| *of == axis);
@@ -96,6 +108,7 @@ impl<'b> Evaluation<'b> {
             times: None,
             views: None,
             count: (!is_one).then_some(n),
+            moments: Vec::new(),
             chosen: None,
             numbering: Duration::ZERO,
         }
@@ -104,6 +117,21 @@ impl<'b> Evaluation<'b> {
     /// Takes data that the next round does not read, to reuse its buffer for a result.
     pub(super) fn give_back(&mut self, data: Data) {
         self.chunked.give(data);
+    }
+}
+
+/// Passes on the marks of repeats inside. A mark of all entries is that of all moments with entries.
+fn note(marks: Vec<Mark>, (moments, n): (&[usize], usize), unsettled: &Unsettled) {
+    for Mark { unsettled: one, moment, .. } in marks {
+        if moment.is_some() || moments.is_empty() {
+            unsettled.inside(one.path, moment, one.rounds);
+            continue;
+        }
+        for (moment, first) in moments.iter().enumerate() {
+            if *first < moments.get(moment + 1).copied().unwrap_or(n) {
+                unsettled.inside(one.path.clone(), Some(moment), one.rounds);
+            }
+        }
     }
 }
 

@@ -31,7 +31,9 @@ pub(super) fn run(
     let inputs = inputs(body, call, items);
     let values = match fused {
         Some(fused) => run_fused(body, fused, call, &inputs, (n, outputs))?,
-        None => match Evaluation::new(body, call).run(&inputs, n, outputs, call)? {
+        None => match Evaluation::new(body, call).run(&inputs, n, outputs, call, |it| {
+            items.starts[items.elements.partition_point(|known| (*known as usize) < it)]
+        })? {
             Round::Values(values) => values,
             Round::Failed(at, failure) => {
                 let position = items.starts.partition_point(|start| *start <= at) - 1;

@@ -212,7 +212,7 @@ pub(super) fn run_one(
     }
     if goes && round > 0 && body.stable().is_some() {
         let element = mask.bounds().map_or(0, |bounds| bounds.start);
-        body.unsettled.after(round, call.moments(), element);
+        call.unsettled().after(round, call.moments(), element);
     }
     let (now, results) = (registers.from(straight.lanes), registers.from(straight.results));
     for k in wanted {

@@ -69,15 +69,16 @@ fn as_rounds(
         }
         next_items(body, call, &mut active, round);
         let n = active.elements.len();
-        let values = match evaluation.run(&active.inputs, n, outputs, call)? {
-            Round::Values(values) => values,
-            Round::Failed(position, found) => {
-                let element = active.elements[position] as usize;
-                failure = Some(found.in_item(element, round as usize));
-                active.drop_from(counts_end(failure.as_ref()));
-                continue;
-            }
-        };
+        let values =
+            match evaluation.run(&active.inputs, n, outputs, call, |it| active.first(it))? {
+                Round::Values(values) => values,
+                Round::Failed(position, found) => {
+                    let element = active.elements[position] as usize;
+                    failure = Some(found.in_item(element, round as usize));
+                    active.drop_from(counts_end(failure.as_ref()));
+                    continue;
+                }
+            };
         round += 1;
         let value_of = |k: usize| {
             let at = outputs.iter().position(|known| *known == k);

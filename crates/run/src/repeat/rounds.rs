@@ -51,18 +51,19 @@ pub(super) fn run(
         }
         active.inputs[body.round()] = Data::One(Value::I32(round as i32));
         let n = active.elements.len();
-        let values = match evaluation.run(&active.inputs, n, outputs, call)? {
-            Round::Values(values) => values,
-            Round::Failed(position, found) => {
-                let message = format!("{} (in round {round})", found.message);
-                let element = active.elements[position] as usize;
-                failure = Some(Failure { element: Some(element), message, ..found });
-                // Lower elements may still fail in a later round; higher ones do not count any
-                // more.
-                active.drop_from(Some(element));
-                continue;
-            }
-        };
+        let values =
+            match evaluation.run(&active.inputs, n, outputs, call, |it| active.first(it))? {
+                Round::Values(values) => values,
+                Round::Failed(position, found) => {
+                    let message = format!("{} (in round {round})", found.message);
+                    let element = active.elements[position] as usize;
+                    failure = Some(Failure { element: Some(element), message, ..found });
+                    // Lower elements may still fail in a later round; higher ones do not count any
+                    // more.
+                    active.drop_from(Some(element));
+                    continue;
+                }
+            };
         round += 1;
         let value_of = |k: usize| {
             let at = outputs.iter().position(|known| *known == k);
@@ -82,7 +83,7 @@ pub(super) fn run(
                 let is_stable = stable.get(i).is_some_and(|stable| *stable);
                 let is_over = !goes_on(go, i) || is_stable;
                 if active.count(i) <= round && !is_over && !stable.is_empty() {
-                    body.unsettled.after(round, call.moments(), active.elements[i] as usize);
+                    call.unsettled().after(round, call.moments(), active.elements[i] as usize);
                 }
                 active.count(i) <= round || is_over
             })
@@ -171,6 +172,11 @@ impl Active {
         self.counts.get(position).copied().unwrap_or(self.most)
     }
 
+    /// The position of the first active element from this one on.
+    pub(super) fn first(&self, element: usize) -> usize {
+        self.elements.partition_point(|known| (*known as usize) < element)
+    }
+
     /// Keeps the elements at these positions.
     fn keep(&mut self, positions: &[u32]) {
         let pick = |all: &[u32]| positions.iter().map(|i| all[*i as usize]).collect::<Vec<u32>>();
@@ -188,7 +194,7 @@ impl Active {
     /// Drops this element and all higher ones.
     pub(super) fn drop_from(&mut self, element: Option<usize>) {
         let Some(element) = element else { return };
-        let n = self.elements.partition_point(|known| (*known as usize) < element);
+        let n = self.first(element);
         if n < self.elements.len() {
             let positions: Vec<u32> = (0..n as u32).collect();
             self.keep(&positions);

@@ -75,6 +75,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             store: Store::new(plan),
             inputs,
             request_axes,
+            moments: bound.moments.clone(),
             numbers: bound.kept_of().map(|(elements, of)| (elements.clone(), of)),
             scoped: SideTable::from_vec(scoped.collect()),
             one_ops: match request.log {
@@ -89,6 +90,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             known_shapes: KnownShapes::default(),
             state_calls: StateCalls::default(),
             failures: Vec::new(),
+            unsettled: Vec::new(),
             log: (request.log != LogDetail::Off)
                 .then(|| vec![LogEntry::NOT_NEEDED; plan.steps.len()]),
             scratch: Scratch::default(),
@@ -136,6 +138,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             outputs,
             calls,
             failures,
+            unsettled: std::mem::take(&mut self.unsettled),
             log: self.told(),
             times: bound.times,
             views: bound.views,

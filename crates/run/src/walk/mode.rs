@@ -10,6 +10,7 @@ use millstream_base::Mask;
 use millstream_ir::answer::EvalError;
 use millstream_ir::plan::StepId;
 use millstream_ir::request::Bound;
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Data, Failure, Instance};
 
 use super::{Place, Progress, Stop, Walk};
@@ -104,6 +105,10 @@ pub(crate) trait Mode: Sized {
     /// A run that was to be timed took this long for this many elements.
     #[inline(always)]
     fn timed(_walk: &mut Walk<'_, Self>, _step: StepId, _elements: usize, _took: Duration) {}
+
+    /// The function of a step has run, and reports these repeats that did not settle.
+    #[inline(always)]
+    fn unsettled(_walk: &mut Walk<'_, Self>, _rounds: &Rounds) {}
 
     /// The result of a task was put into the store.
     #[inline(always)]

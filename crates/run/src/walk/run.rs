@@ -7,8 +7,11 @@ use millstream_base::{Column, Mask, Type, Value};
 use millstream_form::Form;
 use millstream_ir::ZoneBody;
 use millstream_ir::answer::EvalError;
+use millstream_ir::plan::StepId;
 use millstream_ir::request::RequestAxis;
+use millstream_ir::unsettled::Mark;
 use millstream_node::function::Output;
+use millstream_node::unsettled::Rounds;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use smallvec::SmallVec;
 
@@ -207,7 +210,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             owned.push(data);
         }
         let moments = self.moments(instance, shape);
-        let (result, unused) = {
+        let (result, unused, unsettled) = {
             let mut arguments: Vec<Argument<'_>> = Vec::with_capacity(places.len());
             for ((place, map), owned) in places.iter().zip(&maps).zip(owned) {
                 arguments.push(match owned {
@@ -225,6 +228,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         for column in unused {
             self.buffers.give(column);
         }
+        self.note_unsettled(self.stack[top].step, unsettled);
         if result.is_err() {
             // A function that was interrupted did not fail.
             self.clock.check().map_err(Stop::All)?;
@@ -233,15 +237,37 @@ impl<'a, M: Mode> Walk<'a, M> {
         self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
     }
 
-    /// The first cell of each moment, if the instance is a repeat that reports where it did not settle.
+    /// Takes the report of a function that has run.
+    pub(crate) fn note_unsettled(&mut self, step: StepId, rounds: Rounds) {
+        M::unsettled(self, &rounds);
+        self.mark(step, rounds);
+    }
+
+    /// Adds the marks of a step, whose result may be an earlier one.
+    pub(crate) fn mark(&mut self, step: StepId, rounds: Rounds) {
+        self.unsettled.extend(Mark::of_step(self.plan, step, rounds));
+    }
+
+    /// The first cell of each moment, if the instance is a zone that reports where repeats did not
+    /// settle.
     pub(crate) fn moments(&mut self, instance: &Instance, shape: ShapeId) -> Vec<usize> {
-        let is_time = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Time;
-        let time = self.request_axes.iter().find(is_time).map(|(axis, _)| *axis);
-        let ends_stable = ZoneBody::of(instance).is_some_and(|body| body.stable().is_some());
-        match time.filter(|_| ends_stable) {
-            Some(time) => self.shapes.starts(shape, time),
-            None => Vec::new(),
+        if !ZoneBody::of(instance).is_some_and(ZoneBody::may_be_unsettled) {
+            return Vec::new();
         }
+        if self.moments.is_empty() {
+            return self
+                .axis_of(RequestAxis::Time)
+                .map_or_else(Vec::new, |time| self.shapes.starts(shape, time));
+        }
+        let Some(index) = self.axis_of(RequestAxis::Index) else { return Vec::new() };
+        let starts = self.shapes.starts(shape, index);
+        let n_cells = self.shapes.n_cells(shape).unwrap_or(0);
+        let first = |element: &usize| starts.get(*element).copied().unwrap_or(n_cells);
+        if starts.is_empty() { starts } else { self.moments.iter().map(first).collect() }
+    }
+
+    fn axis_of(&self, axis: RequestAxis) -> Option<AxisId> {
+        self.request_axes.iter().find(|(_, known)| *known == axis).map(|(axis, _)| *axis)
     }
 
     /// Stores the outputs of a function, or its failure; `taken` are the inputs that it owned.
