@@ -109,6 +109,7 @@ pub fn evaluate(
         request.progress = request.progress.map(|progress| progress.of_tick(n_done, n_ticks));
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
         let mut places = places.peekable();
+        let mut of_tick = Vec::new();
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX).without_partial();
             // Nodes inside scopes advance only if they are demanded.
@@ -123,14 +124,13 @@ pub fn evaluate(
             let failures = failed.flat_map(|(_, failures)| failures);
             replayed.extend(failures.map(|it| NodeFailure { replayed: Some(frame), ..it }));
             states.commit(&mut answer);
-            marks.advance(answer.unsettled);
+            of_tick = answer.unsettled;
             log.add(answer.log);
         }
         let before = states.clone();
         // Nothing reads the state after the last frame. Calls inside scopes show whether state is
         // reached with several contexts.
         let next = if frame == last && !is_inside { &[][..] } else { &kept };
-        let mut of_tick = Vec::new();
         for place in places {
             let request = request.at_frame(frame, place).and_outputs(plan, next);
             let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
