@@ -14,7 +14,7 @@ use millstream_ir::unsettled::{Mark, Unsettled};
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
 use millstream_run::live::{LiveColumns, LiveProgram, NotNumbers};
-use millstream_run::{Auto, Chunked, Parts, Varying, partial, ticks};
+use millstream_run::{Auto, Chunked, Parts, Varying, ticks};
 
 use crate::prepared::PreparedProgram;
 use crate::run_log::{self, NodeRun};

@@ -82,7 +82,7 @@ pub fn evaluate(
     let on_frames = request.on_frames(plan.fps);
     let request = on_frames.as_ref().unwrap_or(request);
     if !request.reads_state(plan) {
-            return at_once(evaluator, plan, &request.or_frame(plan.start_frame));
+        return at_once(evaluator, plan, &request.or_frame(plan.start_frame));
     }
     let (frames, is_axis) = frames_of(plan, request)?;
     let mut states = States::new();

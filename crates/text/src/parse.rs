@@ -536,7 +536,7 @@ impl<'t> Parser<'t> {
 
 /// Whether a word may be this one, misspelt.
 fn may_mean(name: &str, word: &'static str) -> bool {
-    did_you_mean(name, [word].into_iter()).is_some()
+    did_you_mean(name, [word]).is_some()
 }
 
 fn not_closed(opened: Opened) -> Problem {

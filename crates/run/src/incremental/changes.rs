@@ -84,7 +84,7 @@ fn differing_cells(
         return None;
     }
     let mut cells = Vec::new();
-    for cell in in_both.iter() {
+    for cell in &in_both {
         if !old.same_at(cell, new, cell) {
             if cells.len() == n / FEW {
                 return None;
@@ -140,6 +140,8 @@ impl Walk<'_, Memoized<'_>> {
         let fits = |entry: &Entry| {
             entry.read.len() == read.len()
                 && entry.made.0 != epoch
+                // It is not known which elements did not settle.
+                && entry.unsettled.is_empty()
                 && entry.outputs.iter().enumerate().all(is_column)
         };
         let entries = memo.shelves[step.index()].entries.iter().enumerate();

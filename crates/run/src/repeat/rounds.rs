@@ -56,11 +56,10 @@ pub(super) fn run(
                 Round::Values(values) => values,
                 Round::Failed(position, found) => {
                     let message = format!("{} (in round {round})", found.message);
-                    let element = active.elements[position] as usize;
-                    failure = Some(Failure { element: Some(element), message, ..found });
-                    // Lower elements may still fail in a later round; higher ones do not count any
-                    // more.
-                    active.drop_from(Some(element));
+                    let element = Some(active.elements[position] as usize);
+                    failure = Some(Failure { element, message, ..found });
+                    // Lower elements may still fail later; higher ones do not count any more.
+                    active.drop_from(element);
                     continue;
                 }
             };
@@ -104,13 +103,11 @@ pub(super) fn run(
             },
         );
     }
-    match failure {
-        Some(failure) => Err(failure),
-        None => {
-            ended.finish(call, is_one);
-            Ok(())
-        }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
+    ended.finish(call, is_one);
+    Ok(())
 }
 
 /// The values of an output for elements that end now, after this number of rounds; `stable` says
