@@ -45,7 +45,7 @@ pub struct OutputAnswer {
     pub value: Option<Series>,
     /// The cells that did not fail, if others did and the request asks for them
     /// ([`Request::with_partial`]); `None` if there are none.
-    pub partial: Option<Partial>,
+    pub partial: Option<Box<Partial>>,
 }
 
 impl OutputAnswer {

@@ -41,12 +41,27 @@ pub struct ZoneBody {
     pub course: Course,
     /// The meaning of the node's outputs that follow those of the group.
     pub told: Vec<Told>,
+    /// Whether it, or a repeat inside, may end before it is stable.
+    pub may_be_unsettled: bool,
+}
+
+/// The tolerance of a repeat that ends when it is stable.
+fn tolerance(course: &Course) -> Option<f64> {
+    match &course.mode {
+        Mode::Rounds { stable, .. } => stable.map(Tolerance::get),
+        Mode::Items { .. } | Mode::Ticks { .. } => None,
+    }
+}
+
+/// Whether a repeat with this body, or one inside, may end before it is stable.
+pub fn body_may_be_unsettled(course: &Course, plan: &Plan) -> bool {
+    tolerance(course).is_some() || may_be_unsettled(plan)
 }
 
 /// Whether a plan has repeats that may end before they are stable.
 pub fn may_be_unsettled(plan: &Plan) -> bool {
     let mut bodies = plan.instances.iter().filter_map(|(_, instance)| ZoneBody::of(instance));
-    bodies.any(ZoneBody::may_be_unsettled)
+    bodies.any(|body| body.may_be_unsettled)
 }
 
 impl ZoneBody {
@@ -113,15 +128,7 @@ impl ZoneBody {
     /// The tolerance within which a round counts as unchanged and is the last; `None` if an
     /// unchanged round does not end the loop.
     pub fn stable(&self) -> Option<f64> {
-        match &self.course.mode {
-            Mode::Rounds { stable, .. } => stable.map(Tolerance::get),
-            Mode::Items { .. } | Mode::Ticks { .. } => None,
-        }
-    }
-
-    /// Whether it, or a repeat inside, may end before it is stable.
-    pub fn may_be_unsettled(&self) -> bool {
-        self.stable().is_some() || may_be_unsettled(&self.plan)
+        tolerance(&self.course)
     }
 
     /// Whether elements may end before their count.

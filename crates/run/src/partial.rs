@@ -55,7 +55,7 @@ fn complete(plan: &Plan, request: &Request, answer: &mut Answer) -> Result<(), E
     bound.optional.clear();
     let found = evaluate_partial(plan, request, &bound)?;
     for (at, partial) in failed.into_iter().zip(found.outputs) {
-        answer.outputs[at].partial = partial;
+        answer.outputs[at].partial = partial.map(Box::new);
     }
     if request.log != LogDetail::Off {
         answer.log.add(found.log);

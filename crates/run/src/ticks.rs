@@ -339,7 +339,7 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
             Series { data, axes }
         });
         let is_partial = value.is_none() && request.wants_partial();
-        let partial = if is_partial { partial::joined(&answers, i) } else { None };
+        let partial = if is_partial { partial::joined(&answers, i).map(Box::new) } else { None };
         outputs.push(OutputAnswer { value, partial, ..output.clone() });
     }
     let mut answers = answers;

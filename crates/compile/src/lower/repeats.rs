@@ -14,6 +14,7 @@ use millstream_base::path::Place;
 use millstream_base::{Feature, Limits, Need, NodePath, Type};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedZone};
 use millstream_ir::graph::GraphInput;
+use millstream_ir::repeat::body_may_be_unsettled;
 use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
 use millstream_ir::{Graph, NodeId, Source, ZoneBody};
@@ -276,9 +277,11 @@ fn running(
         captures: &captures,
         outputs,
     };
+    let plan = schedule(graph, 1.0)?;
     let body = Arc::new(ZoneBody {
         group: Arc::clone(group),
-        plan: schedule(graph, 1.0)?,
+        may_be_unsettled: body_may_be_unsettled(&course, &plan),
+        plan,
         graph: authored.clone(),
         captures: captures.clone(),
         n_inputs: names.len(),

@@ -165,7 +165,7 @@ fn is_member(plan: &Plan, step: StepId) -> bool {
     };
     is_kind
         // The result of a chunk has no place for the marks of its members.
-        && !ZoneBody::of(instance).is_some_and(ZoneBody::may_be_unsettled)
+        && !ZoneBody::of(instance).is_some_and(|body| body.may_be_unsettled)
         && instance.class < Class::Stateful
         && instance.inputs.iter().all(|input| input.scope.is_empty())
 }

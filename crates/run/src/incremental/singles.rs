@@ -60,7 +60,7 @@ impl Singles {
         let (observed, shown) = (Vec::new(), Shown::default());
         let zones = plan.steps.iter().filter(|(_, step)| match step.op {
             StepOp::Call(instance) => {
-                ZoneBody::of(&plan.instances[instance]).is_some_and(ZoneBody::may_be_unsettled)
+                ZoneBody::of(&plan.instances[instance]).is_some_and(|body| body.may_be_unsettled)
             }
             StepOp::Const(_) | StepOp::Input(_) => false,
         });

@@ -251,7 +251,7 @@ impl<'a, M: Mode> Walk<'a, M> {
     /// The first cell of each moment, if the instance is a zone that reports where repeats did not
     /// settle.
     pub(crate) fn moments(&mut self, instance: &Instance, shape: ShapeId) -> Vec<usize> {
-        if !ZoneBody::of(instance).is_some_and(ZoneBody::may_be_unsettled) {
+        if !ZoneBody::of(instance).is_some_and(|body| body.may_be_unsettled) {
             return Vec::new();
         }
         if self.moments.is_empty() {
