@@ -24,6 +24,7 @@ pub(crate) const HELD: char = '/';
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
+#[inline]
 pub fn evaluate(
     evaluator: &mut dyn Evaluator,
     plan: &Plan,

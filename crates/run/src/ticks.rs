@@ -208,29 +208,42 @@ impl Marks<'_> {
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
+#[inline]
 pub fn at_once(
     evaluator: &mut dyn Evaluator,
     plan: &Plan,
     request: &Request,
 ) -> Result<Answer, EvalError> {
     let mut answer = partial::evaluate(evaluator, plan, request)?;
-    let n_times = answer.times.unwrap_or(0);
-    if answer.failures.is_empty() || n_times < 2 || !may_be_unsettled(plan) {
-        return Ok(answer);
+    if !answer.failures.is_empty() && answer.times.is_some_and(|n| n > 1) {
+        mark_each_moment(evaluator, plan, request, &mut answer)?;
+    }
+    Ok(answer)
+}
+
+/// Adds the marks of repeats that did not settle in some moment.
+fn mark_each_moment(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+    answer: &mut Answer,
+) -> Result<(), EvalError> {
+    if !may_be_unsettled(plan) {
+        return Ok(());
     }
     let is_known = |mark: &Mark| {
         let mut known = answer.unsettled.iter().filter(|it| it.moment.is_none());
         known.any(|it| it.unsettled.path == mark.unsettled.path)
     };
     let mut more = Vec::new();
-    for moment in 0..n_times {
+    for moment in 0..answer.times.unwrap_or(0) {
         let mut alone = evaluator.evaluate(plan, &request.at_moment(moment))?;
         alone.unsettled.retain(|mark| !is_known(mark));
         let mark = |mark| Mark { moment: Some(moment), ..mark };
         more.extend(alone.unsettled.into_iter().map(mark));
     }
     answer.unsettled.extend(more);
-    Ok(answer)
+    Ok(())
 }
 
 /// Whether a frame can be reached by ticks from the frame `start` on.

@@ -133,7 +133,9 @@ impl Singles {
             self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
         let log = RunLog::of(entries);
-        Ok(Answer { unsettled, ..Answer::of_one_cell(outputs, failures, log) })
+        let mut answer = Answer::of_one_cell(outputs, failures, log);
+        answer.unsettled = unsettled;
+        Ok(answer)
     }
 
     /// The marks of the results that are needed, also if they were computed earlier.
