@@ -84,6 +84,12 @@ impl PlotArgs {
 }
 
 impl Plot<'_> {
+    /// Reports that it is not drawn, as values are missing.
+    pub(crate) fn report_not_drawn(&self) {
+        let path = self.path.display().to_string();
+        eprint(&format!("{} was not drawn because values are missing\n", visible(&path)));
+    }
+
     /// Plots the outputs of an answer, and reports what was drawn.
     pub(crate) fn draw(
         &self,

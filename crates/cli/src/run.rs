@@ -192,9 +192,10 @@ pub(crate) fn once(
     if let Some(target) = &target {
         save_unless(is_any_lost, target, (&answer, &at))?;
     }
-    if let Some(plot) = plot.filter(|_| !failed) {
-        let only = args.given.only.as_ref();
-        plot.draw(&program, &request, only, &answer, &at)?;
+    match plot {
+        Some(plot) if failed => plot.report_not_drawn(),
+        Some(plot) => plot.draw(&program, &request, args.given.only.as_ref(), &answer, &at)?,
+        None => {}
     }
     match args.format {
         Format::Json => {

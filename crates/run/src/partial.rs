@@ -13,7 +13,7 @@ use millstream_ir::request::{LogDetail, Request, RequestAxis};
 use millstream_ir::states::is_state;
 use millstream_node::Data;
 
-use crate::walk::{self, evaluate_partial};
+use crate::walk::{self, Sought, evaluate_partial};
 
 /// The first character of the names of results that parts of a request hold, which no name in a
 /// document has.
@@ -54,9 +54,16 @@ fn complete(plan: &Plan, request: &Request, answer: &mut Answer) -> Result<(), E
     let failed: Vec<usize> = failed.collect();
     bound.outputs = failed.iter().map(|at| bound.outputs[*at]).collect();
     bound.optional.clear();
-    let found = evaluate_partial(plan, request, &bound)?;
-    for (at, partial) in failed.into_iter().zip(found.outputs) {
-        answer.outputs[at].partial = partial.map(Box::new);
+    let found = evaluate_partial(plan, (request, &bound), Sought::All, None)?;
+    for (output, partial) in failed.into_iter().zip(found.outputs) {
+        let output = &mut answer.outputs[output];
+        match partial {
+            // It failed only together with cells that other outputs need.
+            Some(Partial { series, missing, .. }) if missing.is_empty() => {
+                output.value = Some(series);
+            }
+            partial => output.partial = partial.map(Box::new),
+        }
     }
     if request.log != LogDetail::Off {
         answer.log.add(found.log);

@@ -64,7 +64,7 @@ use state::StateCalls;
 
 pub(crate) use choose::arm;
 pub(crate) use mode::{Arm, Mode, Run};
-pub(crate) use partial::evaluate_partial;
+pub(crate) use partial::{Sought, evaluate_partial};
 pub(crate) use plain::{Plain, evaluate, evaluate_within, is_required};
 pub(crate) use scope::LoopKey;
 use task::{Body, Gathered, Pending};

@@ -168,3 +168,48 @@ fn all_evaluators_tell_the_same() {
         assert_eq!(ask(evaluator), lazy, "{evaluator}");
     }
 }
+
+/// The values of an output of this text at frames, and what `run` says of them.
+fn at_frames(text: &str, frames: &str, output: &str) -> serde_json::Value {
+    let path = file("partial_frames.mill", text);
+    let answer = json(&["run", &path, "--frame", frames, "--format", "json"]);
+    answer["outputs"][output]["values"].clone()
+}
+
+#[test]
+fn inside_zones_only_the_cells_fail_that_need_the_failing_node() {
+    let text = "start_frame 0\ninput xs: list<f32> = [2, 0, 1]\n\
+        r = repeat g(a: convert.to_f32(context.tick()), ys: xs, count: 1)\n\
+        group g(a: f32, ys: list<f32>) -> a: f32 {\n\
+        a = a == 3 ? list.get(ys, index: 9) : a + 1\n}\noutput y: f32 = r.a\n";
+    assert_eq!(at_frames(text, "0..5", "y"), json!([1.0, 2.0, 3.0, null, 5.0, 6.0]));
+    let text = text.replace("a == 3", "a > 0.5 && a < 4.5");
+    assert_eq!(at_frames(&text, "0..6", "y"), json!([1.0, null, null, null, null, 6.0, 7.0]));
+    let text = "start_frame 0\ninput xs: list<f32> = [2, 0, 1]\n\
+        t = convert.to_f32(context.tick())\n\
+        e = for_each(z: f32 of xs, ys: list<f32> = xs, b: f32 = t - 1) -> q: f32 {\n\
+        q = z > b ? z : list.get(ys, index: 9)\n}\noutput y: f32 = list.sum(e.q)\n";
+    assert_eq!(at_frames(text, "0..2", "y"), json!([3.0, null, null]));
+}
+
+#[test]
+fn an_output_does_not_fail_because_another_one_does() {
+    let text = "start_frame 0\ninput xs: list<f32> = [2, 0, 1]\n\
+        n = convert.to_i32(context.tick()) - 2\n\
+        v = list.get(xs, index: convert.to_i32(context.tick()) - 1)\n\
+        output a: f32 = v\noutput b: f32 = list.sum(list.generate(v, count: n))\n";
+    assert_eq!(at_frames(text, "0..4", "a"), json!([null, 2.0, 0.0, 1.0, null]));
+    assert_eq!(at_frames(text, "0..4", "b"), json!([0.0, 0.0, 0.0, 1.0, null]));
+    assert_eq!(at_frames(text, "0..3", "b"), json!([0.0, 0.0, 0.0, 1.0]));
+}
+
+#[test]
+fn a_plot_of_missing_values_is_refused_aloud() {
+    let plot = new_file("partial.svg");
+    let target = plot.display().to_string();
+    let ran = millstream(&["run", &graph(), "--in", &indices(), "--plot", &target]);
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(3));
+    assert!(told.contains("partial.svg was not drawn because values are missing"), "{told}");
+    assert!(!plot.exists());
+}

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use millstream_ir::answer::{Answer, EvalError};
+use millstream_ir::answer::{Answer, EvalError, NodeFailure};
 use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
 use millstream_ir::unsettled::Mark;
@@ -12,7 +12,7 @@ use millstream_node::unsettled::Unsettled;
 use millstream_node::{Call, Data, Failure};
 
 use crate::chunked::Chunked;
-use crate::walk;
+use crate::walk::{self, Sought};
 
 /// The result of a round.
 pub(super) enum Round {
@@ -67,21 +67,11 @@ impl<'b> Evaluation<'b> {
         let answer = answer.map_err(|error| failed(&error))?;
         let Answer { outputs: values, failures, unsettled, .. } = answer;
         note(unsettled, (&bound.moments, n), call.unsettled());
-        let lowest = failures.iter().map(|failure| {
-            let axis = RequestAxis::Index.name();
-            let cell = failure.cell.iter().find(|(of, _)| *of == axis);
-            let position = cell.map_or(0, |(_, cell)| *cell);
-            let message = format!("`{}`: {}", failure.path, failure.message);
-            let items = failure.cell.iter().filter(|(of, _)| *of != axis).map(|(_, item)| *item);
-            let (help, items) = (failure.help.clone(), items.collect());
-            (position, Failure { element: None, message, help, items })
-        });
         // A failure in an arm that is not taken does not count.
-        let is_there = values.iter().all(|value| value.value.is_some());
-        if let Some((position, failure)) = lowest.min_by_key(|(position, _)| *position)
-            && !is_there
+        if values.iter().any(|value| value.value.is_none())
+            && let Some(failed) = self.lowest_failed(&bound, failures, is_over)?
         {
-            return Ok(Round::Failed(position, failure));
+            return Ok(failed);
         }
         let mut all = Vec::with_capacity(values.len());
         for value in values {
@@ -89,6 +79,42 @@ impl<'b> Evaluation<'b> {
             all.push(series.data);
         }
         Ok(Round::Values(all))
+    }
+
+    /// The failure of the lowest entry; `None` if there is none. A node that is the same for all
+    /// entries fails as a whole, though entries that do not need it have a value.
+    fn lowest_failed(
+        &self,
+        bound: &Bound,
+        mut failures: Vec<NodeFailure>,
+        is_over: Option<&(dyn Fn() -> bool + Sync)>,
+    ) -> Result<Option<Round>, Failure> {
+        let mut first = 0;
+        if bound.count.is_some_and(|n| n > 1) {
+            let (plan, of) = (&self.body.plan, (&self.request, bound));
+            let found = walk::evaluate_partial(plan, of, Sought::UpToLowest, is_over)
+                .map_err(|error| failed(&error))?;
+            let missing = found.outputs.iter().map(|output| match output {
+                None => Some(0),
+                Some(partial) => partial.missing.iter().next(),
+            });
+            match missing.flatten().min() {
+                Some(lowest) => first = lowest,
+                None => return Ok(None),
+            }
+            failures = found.failures;
+        }
+        let lowest = failures.iter().map(|failure| {
+            let axis = RequestAxis::Index.name();
+            let cell = failure.cell.iter().find(|(of, _)| *of == axis);
+            let position = cell.map_or(first, |(_, cell)| *cell);
+            let message = format!("`{}`: {}", failure.path, failure.message);
+            let items = failure.cell.iter().filter(|(of, _)| *of != axis).map(|(_, item)| *item);
+            let (help, items) = (failure.help.clone(), items.collect());
+            (position, Failure { element: None, message, help, items })
+        });
+        let lowest = lowest.min_by_key(|(position, _)| position.abs_diff(first));
+        Ok(lowest.map(|(_, failure)| Round::Failed(first, failure)))
     }
 
     fn bound(&self, inputs: &[Data], n: usize, outputs: &[usize]) -> Bound {

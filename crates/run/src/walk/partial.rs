@@ -3,7 +3,8 @@
 //! A demand that contains a failing cell fails as a whole, and tells only the lowest cell at which
 //! the kernel failed. So an output is demanded in parts: a part that fails is divided into halves
 //! without the cells known to fail, until the parts are computed. As all demands of a walk share
-//! the store, a cell is computed once, and has the value that it has in a demand for all cells.
+//! the store, a cell is computed once, and has the value that it has in a demand for all cells. Each
+//! output has a walk of its own: a node may fail in cells that only another output needs.
 
 use std::rc::Rc;
 
@@ -27,30 +28,43 @@ impl Mode for InParts {
     const KEEPS_RESULTS: bool = true;
 }
 
+/// The cells that are sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// All that do not fail.
+    All,
+    /// Those before the lowest one that fails.
+    UpToLowest,
+}
+
 /// The cells of some outputs that do not fail.
 #[derive(Debug)]
 pub(crate) struct PartialOutputs {
-    /// One for each output of the request; `None` if all cells fail.
+    /// One for each output of the request, with no cell missing if none fails; `None` if all do.
     pub(crate) outputs: Vec<Option<Partial>>,
     /// The nodes that failed in any part, each at its lowest cell.
     pub(crate) failures: Vec<NodeFailure>,
     pub(crate) log: RunLog,
 }
 
-/// Evaluates the cells that do not fail of the outputs of a request that was bound to the plan.
+/// Evaluates the cells that do not fail of the outputs of a request that was bound to the plan;
+/// `is_over` says whether the call that it is a part of is cancelled.
 pub(crate) fn evaluate_partial(
     plan: &Plan,
-    request: &Request,
-    bound: &Bound,
+    (request, bound): (&Request, &Bound),
+    sought: Sought,
+    is_over: Option<&(dyn Fn() -> bool + Sync)>,
 ) -> Result<PartialOutputs, EvalError> {
-    let mut walk = Walk::new(plan, request, bound, InParts);
-    let mut outputs = Vec::with_capacity(bound.outputs.len());
+    let outputs = Vec::with_capacity(bound.outputs.len());
+    let mut found = PartialOutputs { outputs, failures: Vec::new(), log: RunLog::default() };
     for position in &bound.outputs {
         let output = &plan.outputs[*position];
-        outputs.push(walk.partial(output.source, output.ty, bound)?);
+        let mut walk = Walk::new(plan, request, bound, InParts).within(is_over);
+        found.outputs.push(walk.partial(output.source, output.ty, bound, sought)?);
+        found.failures.append(&mut walk.failures);
+        found.log.add(walk.told());
     }
-    let failures = std::mem::take(&mut walk.failures);
-    Ok(PartialOutputs { outputs, failures, log: walk.told() })
+    Ok(found)
 }
 
 impl Walk<'_, InParts> {
@@ -60,6 +74,7 @@ impl Walk<'_, InParts> {
         source: StepSource,
         ty: Type,
         bound: &Bound,
+        sought: Sought,
     ) -> Result<Option<Partial>, EvalError> {
         let StepOp::Call(_) = self.plan.steps[source.step].op else { return Ok(None) };
         let cells = match self.demand(source, bound)? {
@@ -69,13 +84,13 @@ impl Walk<'_, InParts> {
                 None => return Ok(None),
             },
         };
-        let n_untried = self.try_parts(source, &cells)?;
+        let n_untried = self.try_parts(source, &cells, sought)?;
         let place = self.place(source, self.root);
         let missing = match self.computed_among(place, &cells) {
             Some(done) => cells.mask.difference(&done),
             None => return Ok(None),
         };
-        if missing.is_empty() || missing.len() == cells.mask.len() {
+        if missing.len() == cells.mask.len() {
             return Ok(None);
         }
         // A cell may have been computed for another output.
@@ -104,18 +119,25 @@ impl Walk<'_, InParts> {
         Ok(n_cells.map(|n| Rc::new(Cells { shape, mask: Mask::full(n) })))
     }
 
-    /// Demands these cells part by part, until each is computed or known to fail. Returns the number
-    /// of cells that were not tried.
-    fn try_parts(&mut self, source: StepSource, cells: &Cells) -> Result<usize, EvalError> {
+    /// Demands these cells part by part, until each one sought is computed or known to fail. Returns
+    /// the number of cells that were not tried.
+    fn try_parts(
+        &mut self,
+        source: StepSource,
+        cells: &Cells,
+        sought: Sought,
+    ) -> Result<usize, EvalError> {
         // The lowest part is the last one.
         let mut ahead = vec![cells.mask.clone()];
         let (mut n_left, mut n_untried) = (MAX_DEMANDS, 0);
-        while let Some(part) = ahead.pop() {
-            let part = self.without_bad(source, cells, &part);
+        let mut lowest_bad = usize::MAX;
+        while let Some(asked) = ahead.pop() {
+            let part = self.without_bad(source, cells, &asked);
+            lowest_bad = lowest_bad.min(first_of(&asked.difference(&part)));
             if part.is_empty() {
                 continue;
             }
-            if n_left == 0 {
+            if n_left == 0 || sought == Sought::UpToLowest && first_of(&part) > lowest_bad {
                 n_untried += part.len();
                 continue;
             }
@@ -133,8 +155,10 @@ impl Walk<'_, InParts> {
                 Err(error) => return Err(error),
             }
             let rest = self.without_bad(source, cells, &part);
+            lowest_bad = lowest_bad.min(first_of(&part.difference(&rest)));
             if rest.len() == 1 && part.len() == 1 {
                 // It fails for a reason that is not told by cells.
+                lowest_bad = lowest_bad.min(first_of(&part));
                 continue;
             }
             let half = rest.len() / 2;
@@ -184,4 +208,8 @@ impl Walk<'_, InParts> {
             }
         }
     }
+}
+
+fn first_of(mask: &Mask) -> usize {
+    mask.iter().next().unwrap_or(usize::MAX)
 }
