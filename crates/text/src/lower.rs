@@ -155,13 +155,7 @@ pub(crate) fn lower<'a>(
     for (group, name) in std::mem::take(&mut found.twice) {
         mark(&mut document, &group, &name);
     }
-    let unknown = |item: &&Item<'_>| matches!(item.what, What::Unread(Some(Entry::Unknown)));
-    for item in tree.items.iter().filter(unknown) {
-        let lost = &text[item.span.start as usize..item.span.end as usize];
-        for name in names_of_unknown(lost) {
-            mark(&mut document, "", name);
-        }
-    }
+    mark_unknown(&shared, &mut document);
     match comments::view_with(tree, view) {
         Ok(view) => document.view = view,
         Err(error) => {
@@ -294,6 +288,32 @@ fn mark(document: &mut Document, group: &str, name: &str) {
     let node = nodes.get_mut(name).map(|node| &mut node.spot);
     for spot in [input, output, node].into_iter().flatten() {
         *spot = spot.unreadable();
+    }
+}
+
+/// Marks what statements of unknown kind, and outputs that could not be read, may define. Under the
+/// name of a constant or function that may be any expression, and so may calls of a group.
+fn mark_unknown(Shared { tree, text, vocabulary, .. }: &Shared<'_>, document: &mut Document) {
+    let has_meaning = |name: &str| vocabulary.is_reserved(name) || vocabulary.short(name).is_some();
+    for item in &tree.items {
+        match &item.what {
+            What::Unread(Some(Entry::Unknown)) => {
+                let lost = &text[item.span.start as usize..item.span.end as usize];
+                let names = names_of_unknown(lost);
+                if lost.contains('{') || names.iter().any(|name| has_meaning(name)) {
+                    document.unread.note(Entry::Statements);
+                }
+                for name in names {
+                    mark(document, "", name);
+                }
+            }
+            What::Output(output)
+                if item.is_broken && has_meaning(&tree.outputs[*output as usize].name) =>
+            {
+                document.unread.note(Entry::Statements);
+            }
+            _ => {}
+        }
     }
 }
 

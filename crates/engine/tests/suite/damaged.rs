@@ -131,6 +131,21 @@ fn a_statement_of_unknown_kind_stops_what_it_may_define() {
         assert_eq!((ok, bad.is_some()), (Some(3.0), is_right), "{text}");
         assert!(n_errors > 0, "{text}");
     }
+    // It may change what this word means anywhere.
+    let lines = [
+        "inptu e: f32 = 3",
+        "let pi = 3",
+        "e, d = 3",
+        "node e = 4",
+        "outptu e: f32 = 4",
+        "output e f32 = 4",
+        "grop sin(x: f32) -> value: f32 { value = x }",
+        "groupsin(x: f32) -> value: f32 { value = x }",
+    ];
+    for line in lines {
+        let text = format!("{line}\noutput ok: f32 = e * pi + sin(1)\n");
+        assert_eq!(values(&text).0, None, "{text}");
+    }
     assert_eq!(values("millstrem 1\noutput ok: f32 = 1 + 2\n").0, None);
 }
 
