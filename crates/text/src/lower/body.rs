@@ -73,11 +73,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             formula: Formula::default(),
             wanted: String::new(),
         };
-        let n_nested = maker.n_nested_calls(body);
-        let names = maker.names(body, n_nested);
+        let names = maker.names(body);
         let is_output = |item: &&&Item<'_>| matches!(item.what, What::Output(_));
         let n_outputs = body.items.iter().filter(is_output).count();
-        maker.nodes.reserve(body.items.len() - n_outputs + n_nested);
+        maker.nodes.reserve(body.items.len() - n_outputs);
         maker.outputs.reserve(n_outputs + body.outputs.len());
         let mut of_outputs = Vec::with_capacity(AHEAD);
         for (items, names) in body.items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
@@ -142,24 +141,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         }
     }
 
-    /// The number of calls inside calls, each of which makes a node.
-    fn n_nested_calls(&self, body: &Body<'a>) -> usize {
-        let tree = self.shared.tree;
-        if tree.calls.len() <= body.items.len() {
-            return 0;
-        }
-        let calls = body.items.iter().filter(|item| {
-            tree.node_of(&item.what).is_some_and(|(_, value)| tree.call(value).is_some())
-        });
-        let exprs = calls.clone().flat_map(|item| item.exprs.clone());
-        exprs.filter(|expr| tree.call(*expr).is_some()).count().saturating_sub(calls.count())
-    }
-
-    /// Adds the names of the body to its scope, with room for those of nested calls; returns the
-    /// name of each node with a new name.
-    fn names(&mut self, body: &Body<'a>, n_nested: usize) -> Vec<NameId> {
+    /// Adds the names of the body to its scope; returns the name of each node with a new name.
+    fn names(&mut self, body: &Body<'a>) -> Vec<NameId> {
         let (items, tree) = (&body.items, self.shared.tree);
-        self.scope.reserve(body.inputs.len() + items.len() + n_nested);
+        self.scope.reserve(body.inputs.len() + items.len());
         for line in &body.inputs {
             self.scope.add_input(&line.name);
         }
