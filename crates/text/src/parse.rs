@@ -30,7 +30,7 @@ const ENDS_WITH_LINE: &str =
     "a statement ends with its line; inside parentheses it continues on the next one";
 
 /// The words that start statements.
-const STATEMENTS: [&str; 10] = [
+const STATEMENTS: [&str; 11] = [
     "millstream",
     "schema",
     "name",
@@ -41,6 +41,7 @@ const STATEMENTS: [&str; 10] = [
     "input",
     "output",
     "group",
+    "view",
 ];
 
 /// A tree, and the problems of its text.
@@ -511,7 +512,7 @@ impl<'t> Parser<'t> {
 
     fn no_statement(&self, start: usize, name: &str) -> Problem {
         let problem = self.missing("`=`");
-        if let Some(near) = did_you_mean(name, STATEMENTS.iter().copied().chain(["view"]))
+        if let Some(near) = did_you_mean(name, STATEMENTS)
             && near != name
         {
             let shown = crate::error::shortened(name);

@@ -166,7 +166,8 @@ impl Ticks<'_, '_, '_> {
             }
             let tick = self.look_up.keyed(position);
             let way = self.between.way(self.look_up, tick, &missing);
-            // Without an earlier bake, this one computed what is the same in all frames.
+            // Results that are the same in all frames need not be given unless an earlier bake
+            // stored them: this bake has just computed them.
             let is_given = self.has_earlier || self.between.any_varies(&way.given);
             let given = if is_given { &way.given[..] } else { &[] };
             if self.given != given {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use millstream_base::Span;
 
-use super::{Opened, Parser, not_closed};
+use super::{Opened, Parser, STATEMENTS, not_closed};
 use crate::error::Problem;
 use crate::name;
 use crate::token::{Kind, Symbol, Token};
@@ -94,19 +94,6 @@ impl<'t> Parser<'t> {
 /// Whether a statement may start inside another one that could not be read: with a keyword or `name
 /// =`, unless that is the start of the other one, or in an expression on its line.
 fn hides_statements(lost: &str) -> bool {
-    const KEYWORDS: [&str; 11] = [
-        "fps",
-        "start_frame",
-        "millstream",
-        "input",
-        "output",
-        "group",
-        "use",
-        "lock",
-        "view",
-        "name",
-        "schema",
-    ];
     let own = lost.find('=');
     let mut words = lost.char_indices().skip(1).filter(|(at, c)| {
         let before = lost[..*at].chars().next_back();
@@ -117,7 +104,7 @@ fn hides_statements(lost: &str) -> bool {
         let after = lost[end..].trim_start_matches([' ', '\t']);
         let is_own = own == Some(lost.len() - after.len()) && !lost[..at].contains('\n');
         let is_set = after.starts_with('=') && !after.starts_with("==") && !is_own;
-        let is_keyword = KEYWORDS.contains(&&lost[at..end]) && after.len() < lost[end..].len();
+        let is_keyword = STATEMENTS.contains(&&lost[at..end]) && after.len() < lost[end..].len();
         let before = lost[..at].trim_end_matches([' ', '\t', '`']);
         is_set && !before.ends_with(['(', ','])
             || is_keyword && !before.ends_with(|c: char| "(,=+-*/^<>?:&|![{".contains(c))
