@@ -5,6 +5,7 @@ pub(crate) mod body;
 mod call;
 pub(crate) mod formula;
 pub(crate) mod literal;
+mod made_names;
 pub(crate) mod words;
 
 use std::collections::{HashMap, HashSet};

@@ -52,7 +52,6 @@ pub(crate) struct Scope<'a> {
 
 /// A name of a body.
 pub(crate) struct Name<'a> {
-    /// The name, unless it was made.
     text: &'a str,
     /// The name as documents hold it, once something needs it. Made so late, it lies beside what it
     /// names.
@@ -72,8 +71,6 @@ pub(crate) enum NodeOf {
     Statement,
     /// The node of an output.
     Output,
-    /// A node of a call, which has the name because nothing else does; links do not mean it.
-    Call,
 }
 
 /// The kinds of meanings of a name.
@@ -114,7 +111,7 @@ fn bit(hash: u32) -> u64 {
     1 << (spread(hash) >> 58)
 }
 
-fn spread(hash: u32) -> u64 {
+pub(crate) fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
@@ -135,7 +132,7 @@ impl<'a> Scope<'a> {
     }
 
     fn find_with(&self, hash: u32, name: &str) -> NameId {
-        let is_it = |id: NameId| is_same(self.names[id as usize].text(), name);
+        let is_it = |id: NameId| is_same(self.names[id as usize].text, name);
         self.table.find(hash, is_it).unwrap_or(NO_NAME)
     }
 
@@ -154,7 +151,7 @@ impl<'a> Scope<'a> {
             let recent =
                 self.recent.get(recent_slot(hash)).and_then(|id| Some((*id, self.name(*id)?)));
             *id = match recent {
-                Some((id, known)) if known.text() == *name => id,
+                Some((id, known)) if known.text == *name => id,
                 _ if self.inputs & bit(hash) == 0 && !vocabulary.is_reserved(name) => NODE,
                 _ => self.find_with(hash, name),
             };
@@ -193,7 +190,7 @@ impl<'a> Scope<'a> {
         }
         let mut known = [""; TOGETHER];
         for (known, id) in known.iter_mut().zip(&*ids).take(names.len()) {
-            *known = self.name(*id).map_or("", Name::text);
+            *known = self.name(*id).map_or("", |name| name.text);
         }
         for (i, name) in names.iter().enumerate() {
             // Another name may have the same hash.
@@ -203,22 +200,18 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The position of a name, which is new if `known` is [`NO_NAME`].
-    fn added(&mut self, known: NameId, hash: u32, new: (&'a str, OnceCell<Arc<str>>)) -> NameId {
+    fn add(&mut self, text: &'a str) -> NameId {
+        let hash = self.hasher.hash(text);
+        let known = self.find_with(hash, text);
         if known != NO_NAME {
             return known;
         }
         let id = self.names.len() as NameId;
-        let ((text, shared), node, face) = (new, NodeOf::Nothing, Face::Unknown);
+        let (shared, node, face) = (OnceCell::new(), NodeOf::Nothing, Face::Unknown);
         // Writing to the table may wait for memory, and what is written after it too.
         self.names.push(Name { text, shared, hash, is_input: false, node, face });
         self.table.insert(hash, id);
         id
-    }
-
-    fn add(&mut self, name: &'a str) -> NameId {
-        let hash = self.hasher.hash(name);
-        self.added(self.find_with(hash, name), hash, (name, OnceCell::new()))
     }
 
     pub(crate) fn add_input(&mut self, name: &'a str) {
@@ -239,26 +232,9 @@ impl<'a> Scope<'a> {
         self.names[id as usize].add_node(node, face).then_some(id)
     }
 
-    /// Adds the node of a call under a name that was made for it; `None` if it is taken.
-    pub(crate) fn add_called(&mut self, name: &str) -> Option<NameId> {
-        let hash = self.hasher.hash(name);
-        let known = self.find_with(hash, name);
-        let shared = match known {
-            NO_NAME => OnceCell::from(Arc::from(name)),
-            _ => OnceCell::new(),
-        };
-        let id = self.added(known, hash, ("", shared));
-        self.names[id as usize].add_node(NodeOf::Call, Face::Unknown).then_some(id)
-    }
-
-    /// Whether a node has the name.
-    pub(crate) fn has_node(&self, name: &str) -> bool {
-        self.name(self.find(name)).is_some_and(|name| name.node != NodeOf::Nothing)
-    }
-
-    /// Whether a node has the name and links mean it.
-    fn has_linked(&self, name: &str) -> bool {
-        self.name(self.find(name)).is_some_and(Name::is_linked)
+    /// Whether a statement or an output gives a node the name, whose hash is known.
+    pub(crate) fn has_node(&self, hash: u32, name: &str) -> bool {
+        self.name(self.find_with(hash, name)).is_some_and(Name::has_node)
     }
 
     /// The node of this name, shared if there is one.
@@ -276,7 +252,7 @@ impl<'a> Scope<'a> {
         match self.name(id) {
             _ if id == NODE => Meaning::Node,
             Some(known) if known.is_input => Meaning::Input,
-            Some(known) if known.is_linked() => Meaning::Node,
+            Some(known) if known.has_node() => Meaning::Node,
             _ if !is_quoted && vocabulary.is_reserved(name) => Meaning::Constant,
             _ => Meaning::Node,
         }
@@ -313,7 +289,7 @@ impl<'a> Scope<'a> {
             return value;
         }
         let id = if id == NODE { self.find(name) } else { id };
-        let known = self.name(id).filter(|known| known.is_linked());
+        let known = self.name(id).filter(|known| known.has_node());
         known.map_or(value, |known| groups.output_of_face(known.face, value, (tree, vocabulary)))
     }
 
@@ -334,7 +310,7 @@ impl<'a> Scope<'a> {
             let Some(name) = name else { continue };
             // Names of existing nodes are checked with the nodes.
             if let Some(reason) = name_problem(name)
-                && !(what == "a node" && self.has_linked(name))
+                && !(what == "a node" && self.has_node(self.hasher.hash(name), name))
             {
                 let error = TextError::BadName { what, name: shortened(name), reason };
                 return Err(Problem::new(span.start as usize, span.end as usize, error));
@@ -369,7 +345,7 @@ impl<'a> Scope<'a> {
         member: &str,
         (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
     ) -> bool {
-        let Some(known) = self.name(id).filter(|known| known.is_linked()) else {
+        let Some(known) = self.name(id).filter(|known| known.has_node()) else {
             return self.meaning(id, (name, is_quoted), vocabulary) == Meaning::Node;
         };
         let has = |sockets: &Sockets| sockets.outputs.iter().any(|output| **output == *member);
@@ -402,10 +378,6 @@ impl<'a> Scope<'a> {
 }
 
 impl<'a> Name<'a> {
-    pub(crate) fn text(&self) -> &str {
-        self.shared.get().map_or(self.text, |shared| shared)
-    }
-
     /// The name as documents hold it.
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(self.shared.get_or_init(|| Arc::from(self.text)))
@@ -420,9 +392,8 @@ impl<'a> Name<'a> {
         is_free
     }
 
-    /// Whether a node has the name that links mean.
-    fn is_linked(&self) -> bool {
-        matches!(self.node, NodeOf::Statement | NodeOf::Output)
+    fn has_node(&self) -> bool {
+        self.node != NodeOf::Nothing
     }
 }
 
@@ -445,7 +416,7 @@ mod tests {
         scope.find_each(&names, &mut ids);
         for (name, id) in names.iter().zip(ids) {
             assert_eq!(id, scope.find(name));
-            let is_known = scope.name(id).is_some_and(|known| known.text() == *name);
+            let is_known = scope.name(id).is_some_and(|known| known.text == *name);
             assert_eq!(is_known, name[1..].parse::<u32>().expect("a number") < 1000);
         }
     }

@@ -4,19 +4,19 @@
 //! own is named after the node and the input that it feeds, as in `area_x`.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::{Place, Span};
 use millstream_document::model::{
     Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom, Places, Setting,
 };
-use millstream_document::{CheckError, Fields, FreeNames, LoadError, Spot, name_problem};
+use millstream_document::{CheckError, Fields, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
 use super::blocks::{From, links_outside};
 use super::formula::{self, Context, Formula, Letter};
 use super::literal::literal_node;
+use super::made_names::MadeNames;
 use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
 use crate::json;
@@ -37,13 +37,12 @@ pub(super) struct Maker<'a, 's, 'f> {
     bodies: &'s [Body<'a>],
     /// The position of this body.
     at: usize,
-    scope: Scope<'a>,
-    nodes: Named<Node>,
+    pub(super) scope: Scope<'a>,
+    pub(super) nodes: Named<Node>,
     outputs: Named<OutputDef>,
-    free: FreeNames,
-    /// The last formula and the last name, kept to reuse their memory.
+    pub(super) made_names: MadeNames,
+    /// The last formula, kept to reuse its memory.
     formula: Formula,
-    wanted: String,
 }
 
 pub(super) type Made<T> = Result<T, Problem>;
@@ -69,9 +68,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             scope,
             nodes,
             outputs: by_name,
-            free: FreeNames::default(),
+            made_names: MadeNames::default(),
             formula: Formula::default(),
-            wanted: String::new(),
         };
         let names = maker.names(body);
         let is_output = |item: &&&Item<'_>| matches!(item.what, What::Output(_));
@@ -115,7 +113,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     /// Reports links from a block to nodes and inputs around it.
     fn check_links(&mut self) {
         let body = (self.bodies, self.at);
-        let has_node = |name: &str| self.scope.has_node(name);
+        let has_node = |name: &str| {
+            self.scope.has_node(self.scope.hasher.hash(name), name) || self.nodes.contains_key(name)
+        };
         let outside = links_outside(body, (&self.nodes, &self.outputs), has_node);
         let mut parts = Vec::with_capacity(outside.len());
         for (part, span, name) in outside {
@@ -253,6 +253,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     /// Adds a node with a new name, whose hash is known.
     fn add(&mut self, (hash, name): (u32, Arc<str>), node: Node) {
+        self.made_names.used(hash, &name);
         self.found.n_nodes += 1;
         let limit = self.found.limits.nodes;
         if self.found.n_nodes > limit {
@@ -318,11 +319,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let own = own.filter(|own| own.node == NodeOf::Output);
         let node = match own.map(|own| (own.hash, own.shared())) {
             Some(own) => own,
-            None => {
-                self.wanted.clear();
-                self.wanted.push_str(name);
-                self.free_name()
-            }
+            None => self.free_name(|wanted| wanted.push_str(name)),
         };
         let link = Link { node: Arc::clone(&node.1), output };
         let spot = Spot::new(self.shared.tree.span(expr));
@@ -411,19 +408,6 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         })
     }
 
-    /// The wanted name, or a similar one that no other node of the body has.
-    fn free_name(&mut self) -> (u32, Arc<str>) {
-        let added = match self.scope.add_called(&self.wanted) {
-            Some(added) => added,
-            None => {
-                let free = self.free.find(&self.wanted, |name| self.scope.has_node(name));
-                self.scope.add_called(&free).expect("the name is free")
-            }
-        };
-        let name = self.scope.name(added).expect("it was added");
-        (name.hash, name.shared())
-    }
-
     /// The node that an expression describes.
     fn node_of(&mut self, name: &Arc<str>, expr: ExprId) -> Made<Node> {
         let tree = self.shared.tree;
@@ -470,23 +454,16 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         };
         // Nested nodes are made after the formula is written, since they change the scope.
         let mut nested = Vec::new();
-        let mut taken: HashSet<Arc<str>> = HashSet::new();
         let mut written = std::mem::take(&mut self.formula);
+        let (names, existing) = (&mut self.made_names, (&self.scope, &self.nodes));
         let result = formula::write(cx, tree, expr, &mut written, &mut |call| {
             let number = (nested.len() + 1).to_string();
-            write_made_name(name, &number, &mut self.wanted);
-            let is_taken = |name: &str| self.scope.has_node(name) || taken.contains(name);
-            let free = self.free.find(&self.wanted, is_taken);
-            taken.insert(Arc::clone(&free));
-            nested.push((Arc::clone(&free), call));
-            Ok(free)
+            let free = names.free(existing, |wanted| write_made_name(name, &number, wanted));
+            nested.push((free.clone(), call));
+            Ok(free.1)
         });
-        for (name, _) in &nested {
-            self.scope.add_called(name);
-        }
         let node = result.and_then(|()| {
             for (name, call) in nested {
-                let name = (self.scope.hasher.hash(&name), name);
                 self.node(name, call, Spot::new(tree.span(call)));
             }
             self.written(name, (expr, outer), &mut written)
@@ -556,8 +533,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             }
         }
         let (expr, output) = self.called(expr);
-        write_made_name(name, socket, &mut self.wanted);
-        let node = self.free_name();
+        let node = self.free_name(|wanted| write_made_name(name, socket, wanted));
         let link = Link { node: Arc::clone(&node.1), output };
         self.node(node, expr, Spot::new(tree.span(expr)));
         Ok(InputValue::Link(link))

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use millstream_base::Span;
+use millstream_base::pages::reserve_in_huge_pages;
 
 use super::{Opened, Parser};
 use crate::error::Problem;
@@ -169,6 +170,7 @@ impl<'t> Parser<'t> {
         let span = Span::new(start, self.last_end);
         let at = self.tree.outputs.len();
         let (ty, value, about, unit) = (Cow::Borrowed(""), None, None, None);
+        reserve_in_huge_pages(&mut self.tree.outputs, 1);
         self.tree.outputs.push(OutputLine { name, ty, value, about, unit, span });
         added(self);
         self.expect(Symbol::Colon, "write the type of its value: `name: f32`")?;
