@@ -16,6 +16,7 @@ use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 pub mod column;
 pub mod derived;
 pub mod image;
+pub mod one_nan;
 pub mod ragged;
 pub mod table;
 pub mod types;

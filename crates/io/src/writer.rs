@@ -6,6 +6,7 @@
 //! earlier leaves nothing behind, and leftovers of a killed process are removed by the next save of
 //! the same file. Devices and pipes, which cannot be replaced, are written to as streams.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::Path;
@@ -156,12 +157,14 @@ impl TableWriter {
         Ok(Self { file, format, columns, encoder, sink, n_rows: 0, faces })
     }
 
-    /// Appends rows: one column for each announced column, in order, all of the same length.
+    /// Appends rows: one column for each announced column, in order, all of the same length. All
+    /// NaNs are written with the same bits.
     ///
     /// # Errors
     /// If the columns differ from the announced ones, or writing fails.
     pub fn write_rows(&mut self, block: &[Column]) -> Result<(), IoError> {
         self.check_block(block)?;
+        let block = &*of_one_nan(block);
         let written = self.encoder.rows(block, self.sink.out());
         self.wrote(block, written)
     }
@@ -185,6 +188,7 @@ impl TableWriter {
         if !is_absent.contains(&true) {
             return self.write_rows(block);
         }
+        let block = &*of_one_nan(block);
         let written = self.encoder.rows_without(block, is_absent, self.sink.out());
         self.wrote(block, written)
     }
@@ -350,6 +354,17 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     } else {
         Ok(None)
     }
+}
+
+/// The columns with the same bits for every NaN. Which NaN a result is differs between evaluators,
+/// and an evaluator that reuses results keeps the one it has.
+fn of_one_nan(block: &[Column]) -> Cow<'_, [Column]> {
+    let replaced: Vec<Option<Column>> = block.iter().map(Column::with_one_nan).collect();
+    if replaced.iter().all(Option::is_none) {
+        return Cow::Borrowed(block);
+    }
+    let columns = replaced.into_iter().zip(block);
+    Cow::Owned(columns.map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect())
 }
 
 fn blocks_of(table: &Table) -> Vec<Column> {

@@ -99,6 +99,50 @@ fn has(lines: &[String], wanted: &str) {
     assert!(lines.iter().any(|line| line.contains(wanted)), "{wanted}: {lines:#?}");
 }
 
+/// An array of floats with these bits.
+fn npy(bits: [u32; 3]) -> Vec<u8> {
+    let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }".to_owned();
+    header += &" ".repeat(63 - (10 + header.len()) % 64);
+    header.push('\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.as_bytes());
+    file.extend(bits.iter().flat_map(|bits| bits.to_le_bytes()));
+    file
+}
+
+#[test]
+fn what_is_saved_does_not_depend_on_the_bits_of_nan() {
+    let folder = folder("watch_nan");
+    let (graph, data) = (folder.join("g.mill"), folder.join("d.npy"));
+    write(
+        &graph,
+        "input x: f32\noutput y: f32 = x * 2\noutput l: list<f32> = list.of(several [x])\n",
+    );
+    let shown = |path: &Path| path.display().to_string();
+    let given = format!("x=@{}", shown(&data));
+    let args = [shown(&graph), "--in".into(), given, "--out".into()];
+    for (output, ending) in [("y", "npy"), ("y", "parquet"), ("y", "arrow"), ("l", "parquet")] {
+        let (watched, fresh) =
+            (folder.join(format!("w.{ending}")), folder.join(format!("f.{ending}")));
+        let args: Vec<&str> = args.iter().map(String::as_str).chain([output, "--save"]).collect();
+        std::fs::write(&data, npy([0x7fc0_0000, 1.0_f32.to_bits(), 0])).expect("writes");
+        let run = Watching::start(&[&args[..], &[&shown(&watched)]].concat());
+        run.round();
+        let first = std::fs::read(&watched).expect("it was saved");
+        // Another sign, then another payload.
+        for bits in [0xffc0_0000, 0x7fc1_2345] {
+            std::fs::write(&data, npy([bits, 1.0_f32.to_bits(), 0])).expect("writes");
+            run.round();
+            seen(&[&["run"], &args[..], &[&shown(&fresh)]].concat());
+            let (watched, fresh) = (std::fs::read(&watched), std::fs::read(&fresh));
+            assert_eq!(watched.expect("it was saved"), first, "{output} {ending}");
+            assert_eq!(fresh.expect("it was saved"), first, "{output} {ending} {bits:x}");
+        }
+        assert_eq!(run.end(), Some(0));
+    }
+}
+
 #[test]
 fn only_nodes_that_an_edit_affects_run_again() {
     let folder = folder("watch_edit");

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::thread::available_parallelism;
 
 use millstream_base::Image;
+use millstream_base::value::one_nan::make_one_nan;
 
 use super::PictureSpec;
 
@@ -95,12 +96,16 @@ impl<'a> Rows<'a> {
         self.n_at_once = (n_values / self.length / UNIT * UNIT).max(UNIT);
     }
 
-    /// The next rows, a multiple of [`UNIT`] except at the end; `None` after the last.
+    /// The next rows, a multiple of [`UNIT`] except at the end; `None` after the last. All NaNs have
+    /// the same bits.
     pub(super) fn next(&mut self) -> Result<Option<Vec<f32>>, Stop> {
-        Ok(self.next_part()?.map(Part::into_values))
+        let Some(part) = self.next_part()? else { return Ok(None) };
+        let mut values = part.into_values();
+        make_one_nan(&mut values);
+        Ok(Some(values))
     }
 
-    /// The same rows, which are not copied if they are those of an image.
+    /// The same rows as they are, which are not copied if they are those of an image.
     pub(super) fn next_part(&mut self) -> Result<Option<Part<'a>>, Stop> {
         let range = self.next..self.height.min(self.next + self.n_at_once);
         if range.is_empty() {

@@ -298,3 +298,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_nan_is_written_with_the_same_bits() {
+    for (format, bits) in lossless() {
+        let written = |nan: u32| {
+            let values = vec![f32::from_bits(nan), 1.0, 0.5, f32::from_bits(nan)];
+            image_bytes(format, depth(bits), &image(2, 2, 1, values)).expect("writes")
+        };
+        let usual = written(0x7fc0_0000);
+        for nan in [0xffc0_0000, 0x7fc1_2345, 0x7f80_0001] {
+            assert_eq!(written(nan), usual, "{format} {bits} {nan:x}");
+        }
+    }
+}
