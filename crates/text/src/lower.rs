@@ -76,6 +76,8 @@ pub(crate) struct Body<'a> {
     span: Span,
     /// The body around a block.
     pub(crate) around: Option<usize>,
+    /// Whether a statement in it could not be read, which may define any name in it.
+    is_broken: bool,
 }
 
 impl<'a> Body<'a> {
@@ -95,6 +97,7 @@ impl<'a> Body<'a> {
             about: line.about.as_deref(),
             span: opener.span,
             around,
+            is_broken: opener.is_broken,
         }
     }
 }
@@ -125,8 +128,14 @@ pub(crate) fn lower<'a>(
     let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
     let mut seen = HashSet::new();
     for (at, item) in tree.items.iter().enumerate() {
-        head(item, &mut document, &mut seen, found);
         let inside = open.last().copied().unwrap_or_default();
+        bodies[inside].is_broken |= matches!(item.what, What::Unread(_));
+        if inside > 0 && matches!(item.what, What::Unread(Some(Entry::Unknown))) {
+            // It may define names of its group alone.
+            found.is_wrong = true;
+        } else {
+            head(item, &mut document, &mut seen, found);
+        }
         bodies[inside].span.end = bodies[inside].span.end.max(item.span.end);
         match &item.what {
             What::Input(input) => {
@@ -293,15 +302,25 @@ fn mark(document: &mut Document, group: &str, name: &str) {
 }
 
 /// Marks what statements of unknown kind, and outputs that could not be read, may define. Under the
-/// name of a constant or function that may be any expression, and so may calls of a group.
+/// name of a constant or function that may be any expression, and so may calls of a group. Inside a
+/// group they define nothing outside of it, unless they may be the start of another one.
 fn mark_unknown(Shared { tree, text, vocabulary, .. }: &Shared<'_>, document: &mut Document) {
     let has_meaning = |name: &str| vocabulary.is_reserved(name) || vocabulary.short(name).is_some();
+    let mut depth = 0_usize;
     for item in &tree.items {
         match &item.what {
+            What::Group(_) | What::Block { .. } => depth += 1,
+            What::Close => depth = depth.saturating_sub(1),
             What::Unread(Some(Entry::Unknown)) => {
                 let lost = &text[item.span.start as usize..item.span.end as usize];
+                if lost.contains(['{', '}']) {
+                    document.unread.note(Entry::Statements);
+                }
+                if depth > 0 {
+                    continue;
+                }
                 let names = names_of_unknown(lost);
-                if lost.contains('{') || names.iter().any(|name| has_meaning(name)) {
+                if names.iter().any(|name| has_meaning(name)) {
                     document.unread.note(Entry::Statements);
                 }
                 for name in names {
@@ -362,15 +381,14 @@ fn make_group<'a>(
     document: &mut Document,
     found: &mut Found<'_>,
 ) {
-    let Body { group: name, inputs, opener, about, span, .. } = &bodies[at];
+    let Body { group: name, inputs, opener, about, span, is_broken, .. } = &bodies[at];
     let mut def = GroupDef { about: about.map(Arc::from), ..GroupDef::default() };
     for input in inputs {
         add_input(shared, &mut def.inputs, input, false, name, found);
     }
     (def.nodes, def.outputs) = Maker::made(shared, bodies, at, found);
     let spot = Spot::new(*span);
-    let is_broken = opener.is_some_and(|item| item.is_broken);
-    def.spot = if is_broken { spot.unreadable() } else { spot };
+    def.spot = if *is_broken { spot.unreadable() } else { spot };
     let head = opener.map_or(*span, |item| item.span);
     let is_known = document.groups.contains_key(name);
     check_name("a group", "group", name, head, is_known, "", found);

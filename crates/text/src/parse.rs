@@ -412,6 +412,9 @@ impl<'t> Parser<'t> {
             self.advance()?;
             return Ok(What::Close);
         }
+        if !self.blocks.is_empty() {
+            *head = What::Unread(Some(Entry::Unknown));
+        }
         if !self.is_name() {
             let found = shown(self.text, self.token.start);
             let problem = Problem::syntax(
@@ -445,18 +448,22 @@ impl<'t> Parser<'t> {
             let value = self.bound(value)?;
             return Ok(What::Node { name, value });
         }
-        if !self.blocks.is_empty() && !matches!(keyword, Some("group")) {
-            return Err(self.not_in_group(start, &name));
-        }
+        let is_in_group = !self.blocks.is_empty() && keyword != Some("group");
         match keyword {
             Some("fps" | "start_frame") => *head = What::Unread(Some(Entry::Time)),
             Some("use") => *head = What::Unread(Some(Entry::Uses)),
             Some("lock") => *head = What::Unread(Some(Entry::Locks)),
             Some("schema" | "name" | "view") => *head = What::Unread(None),
-            Some("millstream" | "input" | "output" | "group") => {}
+            Some("input" | "output") if is_in_group => {}
+            Some("millstream" | "input" | "output" | "group") => *head = What::End,
             // The format gives everything else its meaning.
-            _ if may_mean(&name, "millstream") => *head = What::Unread(Some(Entry::Statements)),
+            _ if !is_in_group && may_mean(&name, "millstream") => {
+                *head = What::Unread(Some(Entry::Statements))
+            }
             _ => *head = What::Unread(Some(Entry::Unknown)),
+        }
+        if is_in_group {
+            return Err(self.not_in_group(start, &name));
         }
         match keyword {
             Some("millstream") => Ok(What::Format(self.format()?)),

@@ -150,6 +150,59 @@ fn a_statement_of_unknown_kind_stops_what_it_may_define() {
 }
 
 #[test]
+fn a_statement_of_unknown_kind_inside_a_group_stops_what_uses_the_group() {
+    let lines = [
+        "foo bar",
+        "foo bar = 3",
+        "inptu k: f32 = 3",
+        "inptu x: f32",
+        "inptu sin: f32",
+        "let pi = 3",
+        "x 3",
+        "value 4",
+        "input k: f32",
+        "output value: f32 = 3",
+        "3 = x",
+        "\"text\"",
+        "/ comment",
+        "grop",
+        "name \"n\"",
+    ];
+    for line in lines {
+        for call in ["g(x: 1)", "h(x: 1)"] {
+            let text = format!(
+                "output ok: f32 = sin(1) * pi + good(x: 2) + state.counter()\noutput bad: f32 = {call}\n\
+                 group g(x: f32) -> value: f32 {{\n  {line}\n  value = x + sin(pi)\n}}\n\
+                 group h(x: f32) -> value: f32 {{\n  value = g(x: x)\n}}\n\
+                 group good(x: f32) -> value: f32 {{\n  value = x\n}}\n"
+            );
+            let (ok, bad, n_errors) = values(&text);
+            assert!(ok.is_some() && bad.is_none() && n_errors > 0, "{text}");
+        }
+        // The block of a zone is a group, also inside another one.
+        let text = format!(
+            "output ok: f32 = 1 + 2\nr = repeat(a: f32 = 1, count: 3) -> a: f32 {{\n  {line}\n  a = a + 1\n}}\n\
+             output bad: f32 = r.a\n"
+        );
+        let (ok, bad, n_errors) = values(&text);
+        assert!(ok == Some(3.0) && bad.is_none() && n_errors > 0, "{text}");
+    }
+    // What is about the document keeps its meaning, wherever it stands.
+    let in_group = |line: &str, ok: &str| {
+        let text = format!(
+            "output ok: f32 = {ok}\ngroup g(x: f32) -> value: f32 {{\n  {line}\n  value = x\n}}\n"
+        );
+        values(&text).0.is_some()
+    };
+    assert!(in_group("fps 30", "1 + 2") && !in_group("fps 30", "state.counter()"));
+    assert!(!in_group("millstream 1", "1 + 2"));
+    // Where a group ends is not known.
+    for line in ["grop h(x: f32) -> y: f32 {", "foo }", "foo {", "foo { bar }"] {
+        assert!(!in_group(line, "1 + 2"), "{line}");
+    }
+}
+
+#[test]
 fn the_parts_of_a_group_that_do_not_depend_on_its_damage_have_values() {
     let group = r#""groups": { "g": {
         "outputs": { "value": { "type": "f32", "from": "n.value" }, "m": { "type": "f32", "from": "m.value" } },
