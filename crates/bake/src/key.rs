@@ -1,6 +1,9 @@
 //! Keys: hashes of the content that determines a result.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
 
 use millstream_base::Value;
 use millstream_node::Data;
@@ -20,6 +23,24 @@ impl Key {
         let mut hash = KeyHasher::new("bytes");
         hash.bytes(bytes);
         hash.key()
+    }
+
+    /// The size of a file, and the key of its content.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn of_file(path: &Path) -> io::Result<(u64, Self)> {
+        let (mut file, mut hash) = (File::open(path)?, KeyHasher::new("file"));
+        let (mut buffer, mut n_bytes) = (vec![0; 1 << 16], 0);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok((n_bytes, hash.key())),
+                n => {
+                    hash.0.update(&buffer[..n]);
+                    n_bytes += n as u64;
+                }
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! then baked one after another, each into a directory of its own.
 
 mod cache;
+mod content;
 mod job;
 mod manifest;
 mod rows;
@@ -26,6 +27,7 @@ use millstream::diagnostics::counted;
 use millstream::{EvalError, Footprint};
 use millstream_bake::{Bake, Cache};
 use millstream_io::Budget;
+use millstream_io::{Budget, held};
 use millstream_io::pictures::Depth;
 use serde_json::json;
 
@@ -42,10 +44,11 @@ use crate::progress::Progress;
 use crate::request::refused;
 use crate::terminal::{self, eprint, visible};
 use crate::views::NamedView;
+use content::publish;
 use crate::{number, watch};
 use job::{Job, job};
 use manifest::Manifest;
-use saves::{Finished, Saves};
+use saves::{Finished, Outdated, Saves};
 use sheet::Sheet;
 use taking::{Taking, Tally};
 use told::{Reports, Told};
@@ -264,6 +267,8 @@ struct Baked {
     files: Vec<String>,
     /// The files of earlier bakes that were removed, because this one has no values for them.
     removed: Vec<String>,
+    /// The files for which this bake has no values, but which no bake wrote.
+    foreign: Vec<String>,
     problems: Vec<String>,
     reports: Reports,
 }
@@ -280,7 +285,7 @@ fn in_place(
     let fps = job.program.plan().fps;
     let document = args.graph.as_ref().map_or_else(String::new, |it| it.display().to_string());
     let header = manifest::Header { document: &document, fps, view: place.name };
-    saves.supersede(manifest::names(folder)?);
+    saves.supersede(manifest::listed(folder)?);
     let manifest = Manifest::open(folder, &header, saves.description(&job.shown))?;
     let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
     saves.start(folder, fps / args.every.get() as f64, bake.frames())?;
@@ -297,7 +302,7 @@ fn in_place(
         ahead: BTreeMap::new(),
         told: Told::new(place.name),
     };
-    let (taking, done) = taking::run(args, bake, cache, taking);
+    let (mut taking, done) = taking::run(args, bake, cache, taking);
     baked.problems.extend(cache::report_problems(cache));
     drop(taking.progress);
     let mut told = taking.told;
@@ -314,19 +319,24 @@ fn in_place(
         Err(_) if args.views.len() > 1 || args.format.is_json() => Ok(()),
         done => done,
     };
-    let Finished { names: mut files, mut outdated, misfits } = taking.saves.finish(folder)?;
+    let (finished, complete) = held(|| taking.saves.finish(folder));
+    let Finished { names: mut files, mut outdated, misfits } = finished?;
+    publish(complete, &mut taking.manifest)?;
     for misfit in &misfits {
         told.unfinished(misfit);
     }
     told.finish(&mut baked.reports);
     if let Some(sheet) = taking.sheet {
-        match sheet.write(folder)? {
+        let (name, complete) = held(|| sheet.write(folder));
+        match name? {
             Some(name) => files.push(name),
             None => outdated.remove(folder, sheet::NAME)?,
         }
+        publish(complete, &mut taking.manifest)?;
     }
-    let removed = outdated.removed();
-    taking.manifest.finish(folder, (bake.frames(), args.every.get()), (&files, &removed))?;
+    let Outdated { removed, foreign, .. } = outdated;
+    let told_files = (&*files, &*removed, &*foreign);
+    taking.manifest.finish(folder, (bake.frames(), args.every.get()), told_files)?;
     done?;
     let Tally { ran, reused, failed } = taking.tally;
     // Nothing is left to be done for a view whose only file was given up.
@@ -334,11 +344,12 @@ fn in_place(
     baked.tally.add(&taking.tally);
     baked.files.extend(files.iter().map(|file| place.name_of(file)));
     baked.removed.extend(removed.iter().map(|file| place.name_of(file)));
+    baked.foreign.extend(foreign.iter().map(|file| place.name_of(file)));
     Ok(())
 }
 
 fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> Result<(), Stop> {
-    let Baked { n_frames: n, tally, files, removed, problems, reports } = baked;
+    let Baked { n_frames: n, tally, files, removed, foreign, problems, reports } = baked;
     let kept = n - tally.ran - tally.reused - tally.failed;
     if args.format.is_json() {
         let manifest = |place: &Place<'_>| place.folder.join(manifest::NAME).display().to_string();
@@ -350,6 +361,7 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
             "seconds": time.as_secs_f64(),
             "files": files,
             "removed": removed,
+            "kept": foreign,
             "manifests": places.iter().map(manifest).collect::<Vec<_>>(),
             "failures": reports.failures,
             "warnings": reports.warnings,
@@ -376,6 +388,9 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
     let path = |file: &String| visible(&args.output.join(file).display().to_string()).into_owned();
     for file in files {
         eprint(&format!("saved {}\n", path(file)));
+    }
+    for file in foreign {
+        eprint(&format!("kept {}, which is not as a bake wrote it\n", path(file)));
     }
     for file in removed.iter().take(MAX_REMOVED) {
         eprint(&format!("removed {}, which had values of an earlier bake\n", path(file)));

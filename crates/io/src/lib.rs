@@ -43,4 +43,5 @@ pub use millstream_base::{Budget, Ended};
 pub use options::{ColumnChoice, Encoding, Framing, ReadOptions, WriteOptions};
 pub use read::{TableReader, read, read_bytes, read_column, read_column_bytes, read_stream};
 pub use table::{ColumnSpec, Table};
+pub use temporary::{Complete, held};
 pub use writer::{TableWriter, write, write_bytes, write_file};

@@ -4,6 +4,7 @@
 //! ends with the process, however it ends. So a `.part` file that can be locked has no owner: the
 //! next save of the same target removes it.
 
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write as _};
@@ -15,14 +16,16 @@ const ENDING: &str = ".part";
 pub(crate) struct TemporaryFile {
     pub(crate) out: BufWriter<File>,
     path: PathBuf,
+    /// The path that was asked for; `target` is where its links lead.
+    asked: PathBuf,
     target: PathBuf,
     kept: bool,
 }
 
 impl TemporaryFile {
-    /// Starts the file that will become `target`, after removing leftovers of earlier writers.
-    pub(crate) fn beside(target: &Path) -> io::Result<Self> {
-        let target = &followed(target)?;
+    /// Starts the file that will become the one at this path, after removing leftovers of earlier writers.
+    pub(crate) fn beside(asked: &Path) -> io::Result<Self> {
+        let target = &followed(asked)?;
         let replaced = std::fs::metadata(target).ok();
         let Some(name) = target.file_name() else {
             return Err(io::Error::new(
@@ -49,7 +52,8 @@ impl TemporaryFile {
                         continue;
                     }
                     let out = BufWriter::with_capacity(1 << 16, file);
-                    let temporary = Self { out, path, target: target.to_owned(), kept: false };
+                    let (asked, target) = (asked.to_owned(), target.to_owned());
+                    let temporary = Self { out, path, asked, target, kept: false };
                     if let Some(replaced) = &replaced {
                         temporary.out.get_ref().set_permissions(replaced.permissions())?;
                     }
@@ -62,14 +66,58 @@ impl TemporaryFile {
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files next to it"))
     }
 
-    /// Gives the file its name.
+    /// Completes the file and gives it its name, or holds it for a caller of [`held`].
     pub(crate) fn keep(mut self) -> io::Result<()> {
         self.out.flush()?;
         self.out.get_ref().sync_all()?;
-        std::fs::rename(&self.path, &self.target)?;
-        self.kept = true;
+        let complete = Complete(self);
+        let not_held = HELD.with_borrow_mut(|held| match held {
+            Some(held) => {
+                held.push(complete);
+                None
+            }
+            None => Some(complete),
+        });
+        not_held.map_or(Ok(()), Complete::name)
+    }
+}
+
+thread_local! {
+    /// The files that were completed in a call of [`held`].
+    static HELD: RefCell<Option<Vec<Complete>>> = const { RefCell::new(None) };
+}
+
+/// A complete file that has no name yet; it is removed unless it gets its name.
+pub struct Complete(TemporaryFile);
+
+impl Complete {
+    /// The path at which the file is now.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The path that the file will have.
+    pub fn target(&self) -> &Path {
+        &self.0.asked
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// If it cannot be renamed.
+    pub fn name(mut self) -> io::Result<()> {
+        std::fs::rename(&self.0.path, &self.0.target)?;
+        self.0.kept = true;
         Ok(())
     }
+}
+
+/// Performs an action whose files do not get their names. They are returned in the order in which
+/// they were completed, also if the action failed.
+pub fn held<T>(action: impl FnOnce() -> T) -> (T, Vec<Complete>) {
+    let outer = HELD.replace(Some(Vec::new()));
+    let done = action();
+    (done, HELD.replace(outer).unwrap_or_default())
 }
 
 /// Locks a file that was just created; `false` if another writer took it for a leftover meanwhile.

@@ -1,6 +1,7 @@
 //! The manifest of a bake: one line of JSON for the bake, then one for each frame.
 //!
-//! Each finished frame is appended in a single write. So a bake that is killed loses at most the
+//! The files of a frame are listed before they get their names, and each finished frame is appended
+//! in a single write. So a bake that is killed loses at most the
 //! line it was writing, and several bakes may append at the same time. The last line about a frame
 //! counts. A bake that ends while no other is running rewrites the file with one line per frame, in
 //! order.
@@ -16,6 +17,7 @@ use millstream_bake::Key;
 use millstream_io::write_file;
 use serde_json::{Map, Value as Json, json};
 
+use super::content::{Content, Listed, add, entry};
 use crate::outcome::{Exit, Stop};
 
 /// The file name of the manifest.
@@ -30,8 +32,8 @@ pub(super) struct Record {
     /// The first and the last frame.
     pub(super) frames: (i64, i64),
     pub(super) key: Option<String>,
-    /// The files, each with its size if it holds only this frame.
-    pub(super) files: Vec<(String, Option<u64>)>,
+    /// The files, each with its content if it holds only this frame.
+    pub(super) files: Vec<(String, Option<Content>)>,
     /// The time per frame.
     pub(super) took: Duration,
     pub(super) fate: String,
@@ -61,6 +63,8 @@ pub(super) struct Manifest {
     known: BTreeMap<i64, (Record, String)>,
     /// The records of this bake.
     done: Vec<Record>,
+    /// The files that this bake wrote.
+    written: Listed,
 }
 
 impl Record {
@@ -68,10 +72,7 @@ impl Record {
         let (first, last) = self.frames;
         let place = place(first, view);
         let frames = if first == last { json!(first) } else { json!([first, last]) };
-        let files = self.files.iter().map(|(name, bytes)| match bytes {
-            Some(bytes) => json!({ "name": name, "bytes": bytes }),
-            None => json!({ "name": name }),
-        });
+        let files = self.files.iter().map(|(name, content)| entry(name, content.as_ref()));
         let mut line = json!({
             if_one("frame", "frames", first == last): frames,
             "key": self.key,
@@ -99,7 +100,7 @@ impl Record {
         let files = line["files"]
             .as_array()?
             .iter()
-            .map(|file| Some((file["name"].as_str()?.to_owned(), file["bytes"].as_u64())));
+            .map(|file| Some((file["name"].as_str()?.to_owned(), Content::of_entry(file))));
         let record = Self {
             frames: (frame, frame),
             key: line["key"].as_str().map(str::to_owned),
@@ -114,9 +115,10 @@ impl Record {
 
     /// Whether all files exist with the recorded sizes.
     fn is_there(&self, folder: &Path) -> bool {
-        let is_there = |(name, bytes): &(String, Option<u64>)| {
+        let is_there = |(name, content): &(String, Option<Content>)| {
             let data = folder.join(name).metadata();
-            bytes.is_none_or(|bytes| data.is_ok_and(|data| data.len() == bytes))
+            let has_size = |it: &Content| data.is_ok_and(|data| data.len() == it.bytes);
+            content.as_ref().is_none_or(has_size)
         };
         self.fate != "failed" && self.files.iter().all(is_there)
     }
@@ -183,16 +185,23 @@ fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
     Ok(records.map(|(record, description)| (record.frames.0, (record, description))).collect())
 }
 
-/// Files for the line of the bake.
-fn listed<'n>(names: impl Iterator<Item = &'n String>) -> Json {
-    names.map(|name| json!({ "name": name })).collect()
+/// The entries of files, one for each content that a file may have.
+fn entries(files: &Listed) -> Json {
+    let all = files.iter().flat_map(|(name, all)| all.iter().map(|it| entry(name, Some(it))));
+    all.collect()
 }
 
-/// The names of all files that the manifest of a directory lists.
-pub(super) fn names(folder: &Path) -> Result<BTreeSet<String>, Stop> {
+/// All files that the manifest of a directory lists, or that a bake was about to write.
+pub(super) fn listed(folder: &Path) -> Result<Listed, Stop> {
     let lines = lines(&folder.join(NAME))?;
-    let files = lines.iter().filter_map(|line| line["files"].as_array()).flatten();
-    Ok(files.filter_map(|file| file["name"].as_str().map(str::to_owned)).collect())
+    let lists = lines.iter().flat_map(|line| [&line["files"], &line["writing"]]);
+    let mut listed = Listed::new();
+    for file in lists.filter_map(Json::as_array).flatten() {
+        if let Some(name) = file["name"].as_str() {
+            add(&mut listed, name, Content::of_entry(file));
+        }
+    }
+    Ok(listed)
 }
 
 /// The number of frames in a manifest, and of those whose files exist.
@@ -244,7 +253,8 @@ impl Manifest {
         let line = format!("{end}{header}\n");
         file.write_all(line.as_bytes()).map_err(|error| unwritable(&path, &error))?;
         let view = view.map(str::to_owned);
-        Ok(Self { path, file, lock, description, header, view, known, done: Vec::new() })
+        let (done, written) = (Vec::new(), Listed::new());
+        Ok(Self { path, file, lock, description, header, view, known, done, written })
     }
 
     /// Whether the files of a frame exist and hold the values of this key.
@@ -258,7 +268,7 @@ impl Manifest {
     }
 
     /// The files of a finished frame.
-    pub(super) fn files_of(&self, frame: i64) -> Vec<(String, Option<u64>)> {
+    pub(super) fn files_of(&self, frame: i64) -> Vec<(String, Option<Content>)> {
         self.known.get(&frame).map_or_else(Vec::new, |(record, _)| record.files.clone())
     }
 
@@ -272,8 +282,23 @@ impl Manifest {
         self.known.get(&frame).map_or(&[], |(record, _)| &record.failures)
     }
 
-    /// Records the outcome of frames.
-    pub(super) fn add(&mut self, record: Record) -> Result<(), Stop> {
+    /// Lists files that are about to get their names, each with its only content.
+    pub(super) fn will_write(&mut self, files: Listed) -> Result<(), Stop> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let line = format!("{}\n", json!({ "writing": entries(&files) }));
+        self.written.extend(files);
+        self.file.write_all(line.as_bytes()).map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// Records the outcome of frames, with the content of the files that hold only one of them.
+    pub(super) fn add(&mut self, mut record: Record) -> Result<(), Stop> {
+        for (name, content) in &mut record.files {
+            if let Some(written) = self.written.get(name).and_then(|all| all.first()) {
+                *content = Some(written.clone());
+            }
+        }
         let line = format!("{}\n", record.json(&self.description, self.view.as_deref()));
         let written = self.file.write_all(line.as_bytes());
         written.map_err(|error| unwritable(&self.path, &error))?;
@@ -282,36 +307,60 @@ impl Manifest {
     }
 
     /// Rewrites the file with the lines of these frames in order, unless another bake is writing
-    /// it. Of the files that hold all frames, only those with the names `completed` were completed;
-    /// the line of the bake tells those that were removed. It also lists the files of no frame: the
-    /// contact sheet, and those of earlier bakes that still exist. So a later bake can remove them.
+    /// it: then it gets a further line about the bake. That line tells the files that were removed,
+    /// and lists those that hold no single frame: the files of all frames, of which those with the
+    /// names `completed` were completed, the contact sheet, and those of earlier bakes that still
+    /// exist. So a later bake can remove them, apart from files that turned out to be `foreign`.
     pub(super) fn finish(
         mut self,
         folder: &Path,
         (frames, every): (&[i64], usize),
-        (completed, removed): (&[String], &[String]),
+        (completed, removed, foreign): (&[String], &[String], &[String]),
     ) -> Result<(), Stop> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
-        let mut files = names(folder)?;
-        files.extend(completed.iter().cloned());
-        files.retain(|name| folder.join(name).is_file());
-        if !is_alone {
-            self.header["files"] = listed(files.iter());
-            let line = format!("{}\n", self.header);
-            let written = self.file.write_all(line.as_bytes());
-            return written.map_err(|error| unwritable(&self.path, &error));
+        let mut others = listed(folder)?;
+        others.extend(std::mem::take(&mut self.written));
+        others.retain(|name, _| folder.join(name).is_file() && !foreign.contains(name));
+        let mut text = String::new();
+        if is_alone {
+            let of_frames;
+            (text, of_frames) = self.lines_of(frames, every, completed);
+            others.retain(|name, _| !of_frames.contains(name));
         }
-        let is_ours = |(_, description): &&mut (Record, String)| *description == self.description;
-        let known = self.known.values_mut().filter(is_ours).map(|(record, _)| record);
-        for record in self.done.iter_mut().chain(known) {
-            record.files.retain(|(name, bytes)| bytes.is_some() || completed.contains(name));
+        if !others.is_empty() {
+            self.header["files"] = entries(&others);
         }
-        self.done.sort_by_key(|record| record.frames.0);
         if !removed.is_empty() {
             self.header["removed"] = removed.into();
         }
+        let text = format!("{}\n{text}", self.header);
+        let written = if is_alone {
+            write_file(&self.path, text.as_bytes())
+        } else {
+            self.file.write_all(text.as_bytes())
+        };
+        written.map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// The lines of these frames in order, and the names of the files that hold only one of them.
+    fn lines_of(
+        &mut self,
+        frames: &[i64],
+        every: usize,
+        completed: &[String],
+    ) -> (String, BTreeSet<String>) {
+        let is_ours = |(_, description): &&mut (Record, String)| *description == self.description;
+        let known = self.known.values_mut().filter(is_ours).map(|(record, _)| record);
+        for record in self.done.iter_mut().chain(known) {
+            record.files.retain(|(name, it)| it.is_some() || completed.contains(name));
+        }
+        self.done.sort_by_key(|record| record.frames.0);
         let mut text = String::new();
         let mut of_frames = BTreeSet::new();
+        let mut add = |record: &Record| {
+            let own = record.files.iter().filter(|(_, content)| content.is_some());
+            of_frames.extend(own.map(|(name, _)| name.clone()));
+        };
         let mut done = self.done.iter().peekable();
         for frame in frames {
             while done.peek().is_some_and(|record| record.frames.0 <= *frame) {
@@ -321,7 +370,7 @@ impl Manifest {
                     line["every"] = every.into();
                 }
                 text += &format!("{line}\n");
-                of_frames.extend(record.files.iter().map(|(name, _)| name.clone()));
+                add(record);
             }
             let is_done = |record: &Record| (record.frames.0..=record.frames.1).contains(frame);
             let at = self.done.partition_point(|record| record.frames.0 <= *frame);
@@ -330,15 +379,10 @@ impl Manifest {
                 let took = Duration::ZERO;
                 let kept = Record { took, fate: "reused".into(), ..kept.clone() };
                 text += &format!("{}\n", kept.json(description, self.view.as_deref()));
-                of_frames.extend(kept.files.into_iter().map(|(name, _)| name));
+                add(&kept);
             }
         }
-        let mut others = files.difference(&of_frames).peekable();
-        if others.peek().is_some() {
-            self.header["files"] = listed(others);
-        }
-        let text = format!("{}\n{text}", self.header);
-        write_file(&self.path, text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
+        (text, of_frames)
     }
 }
 

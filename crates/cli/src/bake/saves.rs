@@ -1,6 +1,5 @@
 //! The files of a bake.
 
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -10,6 +9,8 @@ use millstream::{Answer, Program};
 use millstream_io::Format;
 use millstream_io::pictures::{AnimationFormat, AnimationWriter, Depth, PictureFormat};
 
+use super::content::{Content, Listed};
+use super::manifest;
 use super::table::{self, FramesTable};
 use crate::outcome::{Exit, Stop};
 use crate::picture::{PictureTarget, VIEW, is_field, numbered};
@@ -36,10 +37,12 @@ pub(super) struct Saves {
 /// The files of earlier bakes, of which those are removed that this one has no values for.
 #[derive(Default)]
 pub(super) struct Outdated {
-    /// The names of the files that the manifest lists.
-    listed: BTreeSet<String>,
+    /// The files that the manifest lists.
+    listed: Listed,
     /// The names of those that were removed.
-    removed: Vec<String>,
+    pub(super) removed: Vec<String>,
+    /// The names of those that have another content than a bake wrote, so that they remain.
+    pub(super) foreign: Vec<String>,
 }
 
 /// The outcome of completing the files that hold all frames.
@@ -77,8 +80,8 @@ enum Kind {
 /// The outcome of writing the files of a frame.
 #[derive(Default)]
 pub(super) struct Pushed {
-    /// The names of the files, with the sizes of files that hold only this frame.
-    pub(super) files: Vec<(String, Option<u64>)>,
+    /// The names of the files.
+    pub(super) files: Vec<String>,
     /// The names of the files that leave the frame out, because an output has no value.
     pub(super) left_out: Vec<String>,
     /// The reasons why files of this frame could not be written.
@@ -98,7 +101,7 @@ impl Save {
             let text = format!("`--save {name}` is not a file name inside the directory of -o");
             return Err(usage(text, "give a plain name, such as out.####.png"));
         }
-        if name == super::manifest::NAME || name == "cache" {
+        if name == manifest::NAME || name == "cache" {
             let text = format!("`{name}` is reserved for the bake itself");
             return Err(usage(text, "save under another name"));
         }
@@ -153,8 +156,8 @@ impl Saves {
     }
 
     /// Says which files are those of earlier bakes.
-    pub(super) fn supersede(&mut self, listed: BTreeSet<String>) {
-        self.outdated.listed = listed;
+    pub(super) fn supersede(&mut self, listed: Listed) {
+        self.outdated = Outdated::of(listed);
     }
 
     pub(super) fn has_pictures(&self) -> bool {
@@ -318,16 +321,30 @@ impl Saves {
 }
 
 impl Outdated {
+    /// Those that a manifest lists.
+    pub(super) fn of(listed: Listed) -> Self {
+        Self { listed, ..Self::default() }
+    }
+
     /// Removes a file of an earlier bake, if it exists. Other files of this name remain.
     pub(super) fn remove(&mut self, folder: &Path, name: &str) -> Result<(), Stop> {
-        if !self.listed.contains(name) {
+        if !self.listed.contains_key(name) {
             return Ok(());
         }
-        match std::fs::remove_file(folder.join(name)) {
-            Ok(()) => self.removed.push(name.to_owned()),
+        let path = folder.join(name);
+        let removed = Content::of(&path).and_then(|found| {
+            // Another bake may have written it since.
+            let is_ours = self.is_ours(name, &found) || {
+                self.listed = manifest::listed(folder).unwrap_or_default();
+                self.is_ours(name, &found)
+            };
+            if is_ours { std::fs::remove_file(&path).map(|()| true) } else { Ok(false) }
+        });
+        match removed {
+            Ok(true) => self.removed.push(name.to_owned()),
+            Ok(false) => self.foreign.push(name.to_owned()),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                let path = folder.join(name);
                 let text =
                     format!("cannot remove `{}`, which is outdated: {error}", path.display());
                 return Err(Stop::new(Exit::Failed, text, None));
@@ -336,9 +353,9 @@ impl Outdated {
         Ok(())
     }
 
-    /// The names of the files that were removed.
-    pub(super) fn removed(self) -> Vec<String> {
-        self.removed
+    /// Whether a bake wrote this content under this name.
+    fn is_ours(&self, name: &str, found: &Content) -> bool {
+        self.listed.get(name).is_some_and(|all| all.iter().any(|content| content.is(found)))
     }
 }
 
@@ -399,12 +416,8 @@ impl Save {
         }
     }
 
-    /// Writes a frame. Returns the name of the file, with its size if it holds only this frame.
-    fn push(
-        &mut self,
-        frame: &Frame<'_>,
-        depth: Option<Depth>,
-    ) -> Result<Option<(String, Option<u64>)>, Stop> {
+    /// Writes a frame. Returns the name of the file.
+    fn push(&mut self, frame: &Frame<'_>, depth: Option<Depth>) -> Result<Option<String>, Stop> {
         let Frame { folder, answer, outputs, shown, moments } = *frame;
         let name = numbered(&self.name, moments.0[0]);
         let path = folder.join(&name);
@@ -418,7 +431,6 @@ impl Save {
             Kind::Animation { writer, .. } => {
                 let writer = writer.as_mut().expect("writers are started before frames");
                 writer.push(&image()?).map_err(|error| stop(&error))?;
-                return Ok(Some((name, None)));
             }
             Kind::Tables => {
                 let target = Target::of(&path, &[])?;
@@ -426,12 +438,10 @@ impl Save {
             }
             Kind::Rows(table) => {
                 table.push(&path, (answer, outputs), moments)?;
-                return Ok(Some((name, None)));
             }
             Kind::GivenUp => return Ok(None),
         }
-        let bytes = path.metadata().ok().map(|data| data.len());
-        Ok(Some((name, bytes)))
+        Ok(Some(name))
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use millstream_bake::{Bake, BakeError, Cache, Fate, Key, Part};
+use millstream_io::held;
 
+use super::content::publish;
 use super::manifest::{Manifest, Record};
 use super::saves::{Saves, Shown};
 use super::sheet::Sheet;
@@ -154,9 +156,12 @@ impl Taking<'_> {
             record.files = self.manifest.files_of(frames[0]);
             record.failures = self.told.failed(frames[0], &part.answer, &[]);
         } else {
-            let pushed =
-                self.saves.push(self.folder, &part.answer, frames, (self.shown, self.fps))?;
-            record.files = pushed.files;
+            let shown = (self.shown, self.fps);
+            let (pushed, complete) =
+                held(|| self.saves.push(self.folder, &part.answer, frames, shown));
+            let pushed = pushed?;
+            publish(complete, &mut self.manifest)?;
+            record.files = pushed.files.into_iter().map(|name| (name, None)).collect();
             record.failures = self.told.failed(frames[0], &part.answer, &pushed.left_out);
             for misfit in pushed.of_frame {
                 has_misfit = true;

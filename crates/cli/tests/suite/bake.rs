@@ -451,6 +451,16 @@ fn below(state: &mut u64, n: u64) -> u64 {
     (*state >> 33) % n
 }
 
+/// Whether the manifest of a directory lists a file of this name and size, so that a later bake knows
+/// it for one of its own.
+fn is_listed(folder: &Path, name: &str, bytes: u64) -> bool {
+    let text = std::fs::read_to_string(folder.join("manifest.jsonl")).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
+    let lists = lines.flat_map(|line| [line["files"].clone(), line["writing"].clone()]);
+    let mut files = lists.flat_map(|list| list.as_array().cloned().unwrap_or_default());
+    files.any(|it| it["name"] == name && it["bytes"] == bytes && it["hash"].is_string())
+}
+
 /// Kills bakes at random moments until this many have been killed. Each bake resumes where the last
 /// one stopped; when one finishes, the next starts in an empty directory.
 fn killed(name: &str, args: &[&str], n_kills: usize) {
@@ -494,6 +504,8 @@ fn killed(name: &str, args: &[&str], n_kills: usize) {
         if often.exists() {
             for (name, bytes) in files(&often) {
                 assert_eq!(expected.get(&name), Some(&bytes), "{name} after {n_killed} kills");
+                let size = bytes.len() as u64;
+                assert!(is_listed(&often, &name, size), "{name} after {n_killed} kills");
             }
         }
         finished = ran;

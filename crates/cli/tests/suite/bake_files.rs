@@ -330,6 +330,57 @@ fn what_cannot_be_is_refused_with_a_hint() {
 }
 
 #[test]
+fn a_file_that_is_not_as_a_bake_wrote_it_is_never_removed() {
+    let graph = file(
+        "bake-foreign.mill",
+        "input xs: list<f32> = [1, 2]\nx = list.get(xs, convert.to_i32(context.tick()))\n\
+         output e: f32 = x\noutput m: image = image.from_field(color(x, 0, 0))\n",
+    );
+    let folder = folder("bake-foreign");
+    let shown = text(&folder);
+    let saves = "--size 4x4 --sheet --save e.csv --save e.npy --save p.#.png --save q.#.json";
+    let saves: Vec<&str> = saves.split(' ').collect();
+    let bake = |more: &[&str]| {
+        let bake = ["bake", &*graph, "--frames", "0..1", "-o", &shown, "--format", "json"];
+        let output = millstream(&[&bake[..], &saves, more].concat());
+        serde_json::from_slice::<Json>(&output.stdout).expect("the report is JSON")
+    };
+    assert_eq!(bake(&[])["failed"], 0);
+    // Another length, and the same length with other bytes.
+    let mine = ["sheet.png", "e.csv", "e.npy", "p.0.png", "q.1.json"];
+    for (i, name) in mine.iter().enumerate() {
+        let path = folder.join(name);
+        let mut bytes = std::fs::read(&path).expect("it was baked");
+        if i % 2 == 0 {
+            bytes.push(b'!');
+        } else {
+            bytes[3] ^= 1;
+        }
+        std::fs::write(path, bytes).expect("it can be written");
+    }
+    let failed = bake(&["--in", "xs=[]"]);
+    let names = |list: &Json| {
+        let names = list.as_array().expect("it is a list").iter();
+        let mut names: Vec<String> =
+            names.map(|it| it.as_str().expect("a name").to_owned()).collect();
+        names.sort();
+        names
+    };
+    let mut expected = mine.map(str::to_owned);
+    expected.sort();
+    assert_eq!(names(&failed["kept"]), expected, "{failed}");
+    assert_eq!(names(&failed["removed"]), ["p.1.png", "q.0.json"], "{failed}");
+    assert_eq!(files(&folder).into_keys().collect::<Vec<_>>(), expected);
+    // It is told once; from then on they are files that no bake wrote.
+    let again = bake(&["--in", "xs=[]"]);
+    assert_eq!((&again["kept"], &again["removed"]), (&json!([]), &json!([])), "{again}");
+    assert_eq!(files(&folder).len(), mine.len());
+    let told =
+        seen(&["bake", &graph, "--frames", "0", "-o", &shown, "--save", "e.csv", "--out", "e"]);
+    assert!(told.contains("saved "), "a bake still writes its files: {told}");
+}
+
+#[test]
 fn a_field_in_a_table_needs_a_position_or_a_picture() {
     let graph = file("bake-field.mill", "output c: f32 = context.position().x / 10\n");
     let folder = text(&folder("bake-field"));
