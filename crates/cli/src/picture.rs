@@ -368,10 +368,6 @@ impl PictureTarget {
 
     /// Writes an image to a file of the target's format, without a report.
     pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
-        let (n, width) = (image.n_channels(), image.width());
-        // A fully opaque alpha channel is left out.
-        let is_opaque = image.has_alpha() && image.channels().chunks(n).all(|c| c[n - 1] == 1.0);
-        let n_written = n - usize::from(is_opaque);
         let rows = |from_top: std::ops::Range<usize>| {
             let mut rows = Vec::with_capacity(from_top.len() * width * n_written);
             for row in from_top {

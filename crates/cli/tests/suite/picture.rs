@@ -54,6 +54,33 @@ fn strips_of_large_views_have_the_bits_of_the_whole() {
 }
 
 #[test]
+fn the_channels_of_a_picture_do_not_depend_on_its_size_or_pixels() {
+    let graph = file("opaque.mill", "output c: color = color(0.5, 0.2, 0.1)\n");
+    let gray = file("opaque_gray.mill", "output g: f32 = 0.5\n");
+    // The color type of the header: 6 has alpha, 0 is gray.
+    let kind = |name: &str, args: &[&str]| {
+        let (told, _) = saved(name, args);
+        assert!(told.starts_with("saved "), "{told}");
+        std::fs::read(new_path(name)).expect("it was written")[25]
+    };
+    for size in ["4x3", "2048x1100"] {
+        assert_eq!(kind("opaque.png", &[&graph, "--size", size]), 6, "{size}");
+        assert_eq!(kind("opaque_gray.png", &[&gray, "--size", size]), 0, "{size}");
+    }
+    let size = ["--size", "2048x1100"];
+    saved("opaque_strips.png", &[&[&*graph][..], &size].concat());
+    // With --stats, a picture is computed as a whole.
+    saved("opaque_whole.png", &[&[&*graph, "--stats"][..], &size].concat());
+    let bytes = |name: &str| std::fs::read(new_path(name)).expect("it was written");
+    assert!(bytes("opaque_strips.png") == bytes("opaque_whole.png"), "the files differ");
+}
+
+/// The path of a file that was saved.
+fn new_path(name: &str) -> String {
+    format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
+}
+
+#[test]
 fn large_views_that_a_node_needs_whole_are_refused_beyond_the_limit() {
     let graph = file(
         "whole.mill",
