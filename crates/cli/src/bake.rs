@@ -26,9 +26,8 @@ use std::time::{Duration, Instant};
 use millstream::diagnostics::counted;
 use millstream::{EvalError, Footprint};
 use millstream_bake::{Bake, Cache};
-use millstream_io::Budget;
-use millstream_io::{Budget, held};
 use millstream_io::pictures::Depth;
+use millstream_io::{Budget, held};
 use serde_json::json;
 
 use crate::document::read_until;
@@ -44,8 +43,8 @@ use crate::progress::Progress;
 use crate::request::refused;
 use crate::terminal::{self, eprint, visible};
 use crate::views::NamedView;
-use content::publish;
 use crate::{number, watch};
+use content::publish;
 use job::{Job, job};
 use manifest::Manifest;
 use saves::{Finished, Outdated, Saves};
@@ -238,7 +237,8 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
         in_place(args, &places[i], (&jobs[i], &bakes[i], saves), &mut cache, &mut baked)?;
     }
     report(args, &places, &baked, started.elapsed())?;
-    let is_done = baked.tally.failed == 0 && baked.reports.failures.is_empty();
+    let is_whole = !jobs.iter().any(|job| job.is_partial);
+    let is_done = is_whole && baked.tally.failed == 0 && baked.reports.failures.is_empty();
     Ok(if is_done { Exit::Done } else { Exit::Failed })
 }
 

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use millstream::deploy::is_binary;
+use millstream::values::Type;
 use millstream::{Diagnostics, Engine, Error, Program, Severity};
 use millstream_io::{Budget, IoError, Spot};
 
@@ -68,27 +69,68 @@ pub(crate) fn compile(engine: &Engine, text: &Text) -> Result<Program, Stop> {
     load(engine, text).map_err(|error| shown(text, error))
 }
 
-/// Like [`compile`], for certain outputs only. Errors that these outputs do not depend on are
-/// printed but not fatal.
+/// The program of certain outputs, and those of them that it lacks because of errors.
+pub(crate) struct Compiled {
+    pub(crate) program: Program,
+    pub(crate) lost: Vec<Lost>,
+}
+
+/// A requested output that depends on an error of the document, or is not in it.
+pub(crate) struct Lost {
+    pub(crate) name: String,
+    /// The type, if the document declares the output.
+    pub(crate) ty: Option<Type>,
+}
+
+impl Compiled {
+    /// The requested outputs that the program has.
+    pub(crate) fn rest_of(&self, outputs: &[String]) -> Vec<String> {
+        let is_lost = |name: &String| self.lost.iter().any(|lost| lost.name == *name);
+        outputs.iter().filter(|name| !is_lost(name)).cloned().collect()
+    }
+}
+
+/// Like [`compile`], for certain outputs only. Errors are printed but not fatal, unless all of
+/// these outputs depend on them.
 pub(crate) fn compile_for(
     engine: &Engine,
     text: &Text,
     outputs: &[String],
-) -> Result<Program, Stop> {
+) -> Result<Compiled, Stop> {
     let error = match load(engine, text) {
         Err(error @ Error::Document(_)) if !outputs.is_empty() => error,
-        loaded => return loaded.map_err(|error| shown(text, error)),
+        loaded => {
+            let program = loaded.map_err(|error| shown(text, error))?;
+            return Ok(Compiled { program, lost: Vec::new() });
+        }
     };
-    let (program, problems) = engine.load_partly(&text.bytes);
-    let has_all = |program: &Program| {
-        outputs.iter().all(|name| program.outputs().iter().any(|it| *it.name == **name))
+    let (Some(program), problems) = engine.load_partly(&text.bytes) else {
+        return Err(shown(text, error));
     };
-    let Some(program) = program.filter(has_all) else { return Err(shown(text, error)) };
+    let is_there = |name: &String| program.outputs().iter().any(|it| *it.name == **name);
+    let (there, lost): (Vec<&String>, Vec<&String>) = outputs.iter().partition(|it| is_there(it));
+    if there.is_empty() {
+        return Err(shown(text, error));
+    }
     eprint(&rendered(text, &problems));
-    let names: Vec<String> = outputs.iter().map(|name| format!("`{}`", visible(name))).collect();
-    let (names, verb) = (names.join(", "), if names.len() == 1 { "does" } else { "do" });
-    eprint(&format!("{}: {names} {verb} not depend on these errors\n", text.file));
-    Ok(program)
+    let declared = |name: &str| program.document().outputs.get(name);
+    let ty_of = |name: &str| engine.registry().type_named(&declared(name)?.ty);
+    let (lost, unknown): (Vec<&String>, Vec<&String>) =
+        lost.into_iter().partition(|name| declared(name).is_some());
+    for (names, one, several) in [
+        (&there, "does not depend on these errors", "do not depend on these errors"),
+        (&lost, "depends on them and has no value", "depend on them and have no values"),
+        (&unknown, "is not among the outputs", "are not among the outputs"),
+    ] {
+        let listed: Vec<String> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
+        let verb = if names.len() == 1 { one } else { several };
+        if !names.is_empty() {
+            eprint(&format!("{}: {} {verb}\n", text.file, listed.join(", ")));
+        }
+    }
+    let lost = lost.into_iter().chain(unknown);
+    let lost = lost.map(|name| Lost { name: name.clone(), ty: ty_of(name) }).collect();
+    Ok(Compiled { program, lost })
 }
 
 /// Prints the problems of a document and returns the reason to stop.

@@ -73,6 +73,12 @@ impl Lack {
     }
 }
 
+/// Reports that a file was not written, as no output has a value.
+pub(crate) fn report_unwritten(target: &Target) {
+    let name = target.name();
+    eprint(&format!("{} was not written because no output has a value\n", visible(&name)));
+}
+
 /// Refuses missing values in formats that have none: in arrays they are NaN, so only floats can be
 /// missing there, and rows of meshes are complete.
 pub(crate) fn refuse(target: &Target, column: &ColumnSpec, n_missing: usize) -> Result<(), Stop> {

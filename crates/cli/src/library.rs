@@ -11,7 +11,7 @@ use crate::piped;
 use crate::sources::Noted;
 
 /// The flags that say where used documents are found.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct LibraryArgs {
     /// Also look for used documents in this directory
     #[arg(long = "lib", value_name = "DIR")]

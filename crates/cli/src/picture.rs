@@ -12,7 +12,9 @@ use millstream::document::{
 };
 use millstream::evaluate::{Data, RequestAxis};
 use millstream::values::{Column, Image, Type, Value, ValueType};
-use millstream::{Answer, Engine, Evaluator, Feature, Footprint, Given, Mask, Program, Request};
+use millstream::{
+    Answer, Engine, Error, Evaluator, Feature, Footprint, Given, Mask, Program, Request,
+};
 use millstream_io::pictures::{
     Depth, PictureFailure, PictureFormat, PictureSpec, Transfer, read_picture, write_picture,
 };
@@ -117,7 +119,13 @@ pub(crate) fn program_of_picture(
         }
         document.nodes.insert(name, node);
     }
-    engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
+    // Other parts of the document may have errors.
+    let (program, problems) = engine.compile_partly(document);
+    let has_output = |it: &Program| it.outputs().iter().any(|output| *output.name == *name);
+    match program.filter(has_output) {
+        Some(program) => Ok((program, name)),
+        None => Err(shown(text, Error::Document(problems))),
+    }
 }
 
 /// The program with each requested field, which differs from pixel to pixel, turned into an image.
@@ -369,14 +377,9 @@ impl PictureTarget {
     /// Writes an image to a file of the target's format, without a report.
     pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
         let rows = |from_top: std::ops::Range<usize>| {
-            let mut rows = Vec::with_capacity(from_top.len() * width * n_written);
-            for row in from_top {
-                let pixels = image.row_from_top(row).chunks(n);
-                pixels.for_each(|pixel| rows.extend_from_slice(&pixel[..n_written]));
-            }
-            Ok(rows)
+            Ok(from_top.flat_map(|row| image.row_from_top(row)).copied().collect())
         };
-        self.write(path, (width, image.height(), n_written), rows)
+        self.write(path, (image.width(), image.height(), image.n_channels()), rows)
     }
 
     /// Evaluates and writes a large view strip by strip; `None` if the view is not large, or if a

@@ -26,7 +26,7 @@ use over::Over;
 const MAX_CHARTS: usize = 8;
 
 /// The flags of a plot.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct PlotArgs {
     /// Plot the outputs as lines, points, a histogram or a heat map, depending on their shape
     #[arg(long, value_name = "FILE.svg|png")]

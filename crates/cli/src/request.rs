@@ -24,7 +24,7 @@ use crate::tables::{Coordinates, Moments};
 use crate::views::{self, ByView, NamedView, view};
 
 /// The flags of a request.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct RequestArgs {
     /// The value of an input, or a column of a file with one value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]

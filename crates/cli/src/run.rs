@@ -1,20 +1,22 @@
 //! `millstream run`: evaluates a graph on data.
 //!
-//! A call loads and compiles the document, reads the data, evaluates, saves, and prints. Nothing is
-//! saved unless every requested output has a value, at least in some of its cells.
+//! A call loads and compiles the document, reads the data, evaluates, saves, and prints. An output
+//! without a value takes no other with it: the others are saved, drawn and printed.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use millstream::evaluate::OutputAnswer;
 use millstream::{Answer, Engine, Evaluator, Limits, LogDetail, NodeFailure, Program, Request};
 use millstream_io::Budget;
 use millstream_io::pictures::Depth;
+use serde_json::Value as Json;
 
-use crate::document::{Text, compile_for, read_until};
+use crate::document::{Lost, Text, compile_for, read_until};
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
-use crate::gaps::{Lack, is_lost};
+use crate::gaps::Lack;
 use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
@@ -66,7 +68,7 @@ pub(crate) fn name_outputs(program: &Program) -> String {
 }
 
 /// Evaluate a graph
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The document, - for standard input
@@ -74,7 +76,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     given: RequestArgs,
     /// Compute only this output; may be given several times. Errors in other parts of the document
-    /// are printed; the exit code is 0 if the outputs named here have values
+    /// are printed; the exit code is 0 if the outputs named here have values, else 3
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
     /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or
@@ -145,7 +147,10 @@ pub(crate) fn once(
     // While a document is only read or compiled, Ctrl-C ends the program immediately.
     let until = Budget::by(deadline_of(args, started));
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
-    let program = compile_for(&engine, &text, &args.outputs)?;
+    let compiled = compile_for(&engine, &text, &args.outputs)?;
+    let wanted = &args.outputs;
+    let args = &Args { outputs: compiled.rest_of(wanted), ..args.clone() };
+    let (program, lost) = (compiled.program, compiled.lost);
     let mut phases = Phases::from(started);
     phases.end(Phase::Load);
     let (target, plot) = check_targets(args)?;
@@ -159,9 +164,10 @@ pub(crate) fn once(
         let at = args.given.coordinates(program.plan(), &request);
         let exit = save_picture(args, evaluator, (&program, request, &at), picture, phases)?;
         unsettled::report(&program, &at);
-        return Ok(exit);
+        return Ok(if lost.is_empty() { exit } else { Exit::Failed });
     }
     if let Some(target) = &target
+        && lost.is_empty()
         && let Some(exit) = stream(args, evaluator, target, &program, (&limits, started))?
     {
         return Ok(exit);
@@ -176,10 +182,11 @@ pub(crate) fn once(
     }
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
-    let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
+    let mut answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
     report_failures(&answer, &at);
+    add_lost(&mut answer, &lost, wanted);
     let warnings = unsettled::report(&program, &at);
     if args.watch && !args.stats {
         watch::report_runs(&program, &answer, started);
@@ -187,34 +194,55 @@ pub(crate) fn once(
     if answer.outputs.is_empty() {
         warn_of_no_outputs(&program);
     }
-    let failed = answer.outputs.iter().any(|output| output.value.is_none());
-    let is_any_lost = answer.outputs.iter().any(is_lost);
     if let Some(target) = &target {
-        save_unless(is_any_lost, target, (&answer, &at))?;
+        save::save_answer(target, &answer, &at)?;
     }
-    match plot {
-        Some(plot) if failed => plot.report_not_drawn(),
-        Some(plot) => plot.draw(&program, &request, args.given.only.as_ref(), &answer, &at)?,
-        None => {}
+    if let Some(plot) = plot {
+        plot.draw(&program, &request, args.given.only.as_ref(), &answer, &at)?;
     }
+    show(args, (&program, &answer, &at), &warnings, phases)?;
+    let failed = answer.outputs.iter().any(|output| output.value.is_none());
+    let is_done = answer.failures.is_empty() && lost.is_empty() && !failed;
+    Ok(if is_done { Exit::Done } else { Exit::Failed })
+}
+
+/// Adds outputs without values to an answer, in the order in which outputs were requested.
+fn add_lost(answer: &mut Answer, lost: &[Lost], wanted: &[String]) {
+    let of_lost = |Lost { name, ty }: &Lost| {
+        let (name, ty) = (name.as_str().into(), (*ty)?);
+        Some(OutputAnswer { name, ty, value: None, partial: None })
+    };
+    answer.outputs.extend(lost.iter().filter_map(of_lost));
+    if !lost.is_empty() {
+        answer.outputs.sort_by_key(|output| wanted.iter().position(|it| **it == *output.name));
+    }
+}
+
+/// Prints an answer and, if asked for, the run log.
+fn show(
+    args: &Args,
+    (program, answer, at): (&Program, &Answer, &Coordinates),
+    warnings: &[Json],
+    mut phases: Phases,
+) -> Result<(), Stop> {
     match args.format {
         Format::Json => {
             phases.end(Phase::Write);
-            let logged = args.stats.then_some((&program, &phases));
-            show::json(&answer, &at, &warnings, logged)?;
+            let logged = args.stats.then_some((program, &phases));
+            show::json(answer, at, warnings, logged)?;
         }
         Format::Text => {
             // Saved outputs are not printed as well.
-            if args.save.is_none() || is_any_lost {
-                show::text(&answer, &at, terminal::of_stdout())?;
+            if args.save.is_none() {
+                show::text(answer, at, terminal::of_stdout())?;
             }
             if args.stats {
                 phases.end(Phase::Write);
-                eprint(&stats::text(&program, &answer, &phases));
+                eprint(&stats::text(program, answer, &phases));
             }
         }
     }
-    Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+    Ok(())
 }
 
 /// Evaluates and saves block by block, if the graph and the files allow it. A file that has to note
@@ -241,18 +269,6 @@ fn stream(
         }
     }
     Ok(None)
-}
-
-fn save_unless(
-    is_any_lost: bool,
-    target: &Target,
-    (answer, at): (&Answer, &Coordinates),
-) -> Result<(), Stop> {
-    if is_any_lost {
-        eprint(&format!("{} was not written because an output has no value\n", target.name()));
-        return Ok(());
-    }
-    save::save_answer(target, answer, at)
 }
 
 fn warn_of_no_outputs(program: &Program) {

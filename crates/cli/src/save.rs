@@ -3,7 +3,8 @@
 //! A row is a cell of the request, moments outermost, then views. Without axes there is one row,
 //! unless all outputs are lists of equal length: then their items are the rows. If a table is the
 //! only output, it is the file. In mesh formats rows are vertices, and an output may hold the faces
-//! between them.
+//! between them. An output without any value is a column without values, except in mesh formats,
+//! which leave it out.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use millstream::Mask;
 use millstream::Registry;
 use millstream::diagnostics::counted;
 use millstream::document::{Document, save, to_text};
-use millstream::evaluate::{Answer, Data, OutputAnswer, RequestAxis, Series};
+use millstream::evaluate::{Answer, Data, OutputAnswer, Partial, RequestAxis, Series};
 use millstream::values::{Column, Table, Type, Value};
 use millstream_io::{ColumnSpec, write_file};
 
@@ -35,6 +36,8 @@ enum Source<'a> {
     Series(&'a Series),
     /// The items of an output that is a list, or a column of a table.
     Items(Column),
+    /// The filler of an output without any value.
+    Missing(Value),
 }
 
 /// The text of a document, in the form that the file name implies.
@@ -53,11 +56,25 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
 }
 
-/// Writes all outputs; the file is changed only if that succeeds.
+/// Writes all outputs, and reports it; the file is changed only if that succeeds, and if an output
+/// has a value.
 pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) -> Result<(), Stop> {
-    let outputs: Vec<&OutputAnswer> = answer.outputs.iter().collect();
-    let (n_rows, n_faces) = write_outputs(target, answer, &outputs, at)?;
-    saved(target, n_rows, n_faces);
+    let outputs = answer.outputs.iter();
+    let (lost, known): (Vec<&OutputAnswer>, Vec<_>) = outputs.partition(|it| gaps::is_lost(it));
+    if lost.is_empty() || !(known.is_empty() || target.is_mesh()) {
+        let all: Vec<&OutputAnswer> = answer.outputs.iter().collect();
+        let (n_rows, n_faces) = write_outputs(target, answer, &all, at)?;
+        saved(target, n_rows, n_faces);
+        return Ok(());
+    }
+    if known.is_empty() {
+        gaps::report_unwritten(target);
+        return Ok(());
+    }
+    let written = write_outputs(target, answer, &known, at).map_err(Stop::into_failure)?;
+    saved(target, written.0, written.1);
+    let names: Vec<String> = lost.iter().map(|it| format!("`{}`", visible(&it.name))).collect();
+    eprint(&format!("left out, because rows of meshes need all values: {}\n", names.join(", ")));
     Ok(())
 }
 
@@ -72,7 +89,6 @@ pub(crate) fn write_outputs(
     let (faces, outputs) =
         if target.is_mesh() { mesh::faces_and_rest(outputs)? } else { (None, outputs.to_vec()) };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
-    let mut missing: Vec<Mask> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer, &outputs) {
         columns.extend(items.into_iter().map(|(spec, list)| (spec, Source::Items(list))));
         n
@@ -81,16 +97,22 @@ pub(crate) fn write_outputs(
         if !target.is_array() {
             columns.extend(coordinates(target, at, answer.count.is_some()));
         }
-        for output in &outputs {
-            let Some(series) = output.known() else { continue };
-            let lacking = output.partial.as_ref();
-            let lacking = lacking.map(|it| answer.missing_over(it, &RequestAxis::ALL));
-            missing.resize(columns.len(), Mask::empty());
-            missing.push(lacking.unwrap_or_else(Mask::empty));
-            columns.push((ColumnSpec::new(&output.name, output.ty), Source::Series(series)));
-        }
+        columns.extend(outputs.iter().map(|output| {
+            let filler = || Source::Missing(Partial::filler(output.ty));
+            let source = output.known().map_or_else(filler, Source::Series);
+            (ColumnSpec::new(&output.name, output.ty), source)
+        }));
         answer.n_cells()
     };
+    // Coordinates and the columns of a table come before them, and lack nothing.
+    let n_before = columns.len().saturating_sub(outputs.len());
+    let missing_in = |output: &&OutputAnswer| match (output.known(), &output.partial) {
+        (None, _) => Mask::full(n_rows),
+        (Some(_), Some(partial)) => answer.missing_over(partial, &RequestAxis::ALL),
+        (Some(_), None) => Mask::empty(),
+    };
+    let mut missing = vec![Mask::empty(); n_before];
+    missing.extend(outputs.iter().map(missing_in));
     let mut specs: Vec<ColumnSpec> = columns.iter().map(|(spec, _)| spec.clone()).collect();
     if target.is_mesh() {
         mesh::rename(&mut specs);
@@ -224,7 +246,8 @@ pub(crate) fn saved(target: &Target, n_rows: usize, n_faces: Option<usize>) {
 }
 
 /// The items of the outputs as columns, with their number, if there are no axes and all outputs are
-/// lists of equal length or the only one is a table.
+/// lists of equal length or the only one is a table. Lists without a value become columns of
+/// fillers.
 pub(crate) fn items(
     answer: &Answer,
     outputs: &[&OutputAnswer],
@@ -245,13 +268,26 @@ pub(crate) fn items(
     let mut items = Vec::new();
     let mut n_items = None;
     for output in outputs {
-        let Data::One(Value::List(list)) = &output.value.as_ref()?.data else { return None };
-        if *n_items.get_or_insert(list.len()) != list.len() {
+        let item = output.ty.element()?;
+        let list = match output.value.as_ref().map(|series| &series.data) {
+            Some(Data::One(Value::List(list))) => Some(list.clone()),
+            Some(Data::One(_) | Data::Many(_)) => return None,
+            None => None,
+        };
+        if let Some(n) = list.as_ref().map(Column::len)
+            && *n_items.get_or_insert(n) != n
+        {
             return None;
         }
-        items.push((ColumnSpec::new(&output.name, list.ty()), list.clone()));
+        items.push((ColumnSpec::new(&output.name, item), list));
     }
-    n_items.map(|n| (items, n))
+    let n = n_items?;
+    let filled = |(spec, list): (ColumnSpec, Option<Column>)| {
+        let filler = || Column::filled(&Partial::filler(spec.ty), n);
+        let list = list.unwrap_or_else(filler);
+        (spec, list)
+    };
+    Some((items.into_iter().map(filled).collect(), n))
 }
 
 impl Source<'_> {
@@ -272,6 +308,7 @@ impl Source<'_> {
             }
             Self::Index(at) => rows.map(|row| at.element(row % count) as i32).collect(),
             Self::Items(list) => list.slice(rows),
+            Self::Missing(filler) => Column::filled(filler, rows.len()),
             Self::Series(Series { data: Data::One(value), .. }) => {
                 Column::filled(value, rows.len())
             }

@@ -23,7 +23,6 @@ use crate::request::refused;
 use crate::run::report_nodes;
 use crate::save::saved;
 use crate::tables::Coordinates;
-use crate::terminal::eprint;
 
 /// An input and the file that holds its values.
 pub(crate) struct Source {
@@ -54,8 +53,9 @@ struct Failed {
 }
 
 impl Stream<'_> {
-    /// Reads, evaluates and writes; the file is changed only if every output has a value in some row.
-    /// `None` if the file has to note at its start that rows lack values.
+    /// Reads, evaluates and writes; the file is changed only if some output has a value in some row.
+    /// `None` if the file has to note at its start that rows lack values, or is a mesh whose rows
+    /// do, which leaves out outputs that lack all of them.
     pub(crate) fn run(
         mut self,
         evaluator: &mut dyn Evaluator,
@@ -83,13 +83,14 @@ impl Stream<'_> {
             let request = self.request_for(n_done, n_rows, columns)?;
             let mut answer = evaluate(&request).map_err(|error| refused(&error))?;
             let lacks_rows = answer.outputs.iter().any(|output| output.value.is_none());
-            if lacks_rows && !self.has_gaps && target.notes_gaps() {
+            let is_noted = self.has_gaps || !target.notes_gaps();
+            if lacks_rows && (target.is_mesh() || !is_noted) {
                 return Ok(None);
             }
             shift(&mut answer, n_done);
             let is_over = answer.failures.iter().any(|failure| failure.cell.is_empty());
             failed.add(&mut answer);
-            if is_over && answer.outputs.iter().any(is_lost) {
+            if is_over && answer.outputs.iter().all(is_lost) {
                 // All rows fail.
                 break;
             }
@@ -111,9 +112,8 @@ impl Stream<'_> {
         }
         drop(progress);
         failed.report();
-        if failed.lacks.iter().any(|(_, lack)| lack.is_whole()) {
-            let name = target.name();
-            eprint(&format!("{name} was not written because an output has no value\n"));
+        if failed.lacks.iter().all(|(_, lack)| lack.is_whole()) {
+            gaps::report_unwritten(target);
             return Ok(Some(Exit::Failed));
         }
         writer.finish().map_err(|error| stop(&error))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Limits, Type};
 use millstream_compile::{Options, compile};
-use millstream_document::check::open_partly;
+use millstream_document::check::{check_partly, open_partly};
 use millstream_document::uses::{locks, with_lock};
 use millstream_document::{
     Checked, Document, Library, Loaded, NodeUpgrade, check, open_loaded, read_used,
@@ -172,6 +172,17 @@ impl Engine {
         let (opened, mut problems) =
             open_partly(self.loaded(text), &self.registry, library, &self.upgrades, &self.limits);
         let Some((document, checked)) = opened else { return (None, problems) };
+        let (made, found) = planned(Arc::new(checked), |checked| self.plan(checked));
+        problems.append(found);
+        (made.map(|(_, plan)| Program::new(document, plan, problems.clone())), problems)
+    }
+
+    /// As [`compile`](Self::compile), but if there are errors, the result is the program of all
+    /// parts that do not depend on them.
+    pub fn compile_partly(&self, document: Document) -> (Option<Program>, Diagnostics) {
+        let document = self.with_used(document);
+        let (checked, mut problems) = check_partly(&document, &self.registry, &self.limits);
+        let Some(checked) = checked else { return (None, problems) };
         let (made, found) = planned(Arc::new(checked), |checked| self.plan(checked));
         problems.append(found);
         (made.map(|(_, plan)| Program::new(document, plan, problems.clone())), problems)

@@ -18,6 +18,8 @@ pub(super) struct Job {
     pub(super) program: Program,
     pub(super) request: Request,
     pub(super) shown: Shown,
+    /// Whether the program lacks requested outputs, because the document has errors.
+    pub(super) is_partial: bool,
 }
 
 /// Compiles the program, determines the request and the files to save, and refuses what cannot be.
@@ -27,8 +29,10 @@ pub(super) fn job(
     (engine, text): (&Engine, &Text),
     limits: &Limits,
 ) -> Result<(Job, Saves), Stop> {
-    let program = compile_for(engine, text, &args.outputs)?;
-    let named = |name: &str| args.outputs.is_empty() || args.outputs.iter().any(|it| it == name);
+    let compiled = compile_for(engine, text, &args.outputs)?;
+    let (wanted, is_partial) = (compiled.rest_of(&args.outputs), !compiled.lost.is_empty());
+    let program = compiled.program;
+    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|it| it == name);
     if program.outputs().is_empty() {
         let text = "the document has no outputs, so there is nothing to bake";
         return Err(Stop::new(Exit::Wrong, text, Some(crate::run::name_outputs(&program))));
@@ -46,7 +50,7 @@ pub(super) fn job(
         refuse_depth(&saves)?;
     }
     let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
-        let asked = (&*args.outputs, args.count.map(|_| "--count"));
+        let asked = (&*wanted, args.count.map(|_| "--count"));
         let (program, name) = program_of_picture(engine, text, program, asked)?;
         (program, Some(name))
     } else {
@@ -54,10 +58,10 @@ pub(super) fn job(
     };
     let outputs: Vec<String> = match &picture {
         Some(name) if !saves.has_tables() => vec![name.clone()],
-        Some(_) | None if args.outputs.is_empty() => {
+        Some(_) | None if wanted.is_empty() => {
             program.outputs().iter().map(|output| output.name.to_string()).collect()
         }
-        Some(_) | None => args.outputs.clone(),
+        Some(_) | None => wanted,
     };
     if saves.has_tables() {
         refuse_hidden_images(&program, &outputs, picture.as_deref())?;
@@ -85,7 +89,7 @@ pub(super) fn job(
         refuse_elements(&program, name, &request, args.count.map(|_| "--count"))?;
     }
     saves.check(&types, &shown, request.n_elements())?;
-    Ok((Job { program, request, shown }, saves))
+    Ok((Job { program, request, shown, is_partial }, saves))
 }
 
 /// Refuses a number of bits if no file is a picture.

@@ -4,7 +4,7 @@
 use expect_test::expect;
 use serde_json::json;
 
-use crate::{expect_seen, file, json, millstream, new_file};
+use crate::{code, expect_seen, file, json, millstream, new_file, seen};
 
 const GET: &str = "input xs: list<f32> = [1, 2, 3, 4]\ninput i: i32 = 0\n\
     got = list.get(xs, index: i)\n\
@@ -108,7 +108,7 @@ fn arrays_hold_nan_or_are_refused() {
 }
 
 #[test]
-fn an_output_that_fails_in_all_rows_is_not_saved() {
+fn nothing_is_saved_if_all_outputs_fail_in_all_rows() {
     let path = new_file("partial_none.csv");
     let given = format!("i=@{}", file("partial_none_indices.csv", "i\n9\n8\n7\n"));
     for block in ["1", "100"] {
@@ -116,9 +116,107 @@ fn an_output_that_fails_in_all_rows_is_not_saved() {
         let ran =
             millstream(&["run", &graph(), "--in", &given, "--save", &target, "--block", block]);
         let told = String::from_utf8_lossy(&ran.stderr);
-        assert!(told.contains("was not written because an output has no value"), "{told}");
+        assert!(told.contains("was not written because no output has a value"), "{told}");
         assert_eq!((ran.status.code(), path.exists()), (Some(3), false));
     }
+}
+
+/// Outputs of which `z` and `v` fail in every row.
+const LOST: &str = "input xs: list<f32> = [1, 2, 3, 4]\ninput i: i32 = 0\n\
+    bad = list.get(xs, index: i + 100)\n\
+    output y: f32 = list.get(xs, index: i) * 2\noutput z: i32 = convert.to_i32(bad)\n\
+    output v: vec3 = vec3(bad, 1, 2)\noutput p: vec3 = vec3(1, 2, 3) * i\n";
+
+#[test]
+fn an_output_that_fails_in_all_rows_leaves_the_others() {
+    let graph = file("partial_lost.mill", LOST);
+    let given = format!("i=@{}", file("partial_lost_indices.csv", "i\n0\n1\n3\n"));
+    let save = |name: &str, outputs: &[&str], block: &str| {
+        let path = new_file(name);
+        let target = path.display().to_string();
+        let outputs = outputs.iter().flat_map(|name| ["--out", name]);
+        let args = ["run", &*graph, "--in", &given, "--save", &target, "--block", block];
+        let ran = millstream(&args.into_iter().chain(outputs).collect::<Vec<_>>());
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(3), "{told}");
+        (std::fs::read(&path).unwrap_or_default(), told.replace(&target, "FILE"))
+    };
+    for block in ["1", "2", "100"] {
+        let (csv, told) = save("partial_lost.csv", &["z", "y", "v"], block);
+        let rows = ["z,y,v.x,v.y,v.z", ",2.0,,,", ",4.0,,,", ",8.0,,,", ""];
+        assert_eq!(String::from_utf8_lossy(&csv), rows.join("\n"), "{block}");
+        assert!(told.contains("output `z` has no value\noutput `v` has no value\n"), "{told}");
+        assert!(told.contains("saved 3 rows to FILE"), "{told}");
+        let (lines, _) = save("partial_lost.jsonl", &["z", "y"], block);
+        let lines = String::from_utf8_lossy(&lines).into_owned();
+        assert!(lines.starts_with("{\"z\": null, \"y\": 2.0}\n"), "{lines}");
+        for name in ["partial_lost.parquet", "partial_lost.arrow"] {
+            save(name, &["z", "y"], block);
+            let given = [format!("z=@{}", new_path(name)), format!("y=@{}", new_path(name))];
+            let read = file(
+                "partial_lost_read.mill",
+                "input y: f32\ninput z: f64\noutput o: f64 = z\noutput q: f32 = y\n",
+            );
+            let args = ["run", &read, "--in", &given[0], "--in", &given[1], "--format", "json"];
+            let again = json(&args);
+            assert_eq!(again["outputs"]["o"]["values"], json!(["nan", "nan", "nan"]), "{name}");
+            assert_eq!(again["outputs"]["q"]["values"], json!([2.0, 4.0, 8.0]), "{name}");
+        }
+        // Rows of meshes are complete.
+        let (mesh, told) = save("partial_lost.ply", &["p", "z"], block);
+        let mesh = String::from_utf8_lossy(&mesh).into_owned();
+        assert!(mesh.contains("element vertex 3") && !mesh.contains(" z_"), "{mesh}");
+        let left_out = "left out, because rows of meshes need all values: `z`\n";
+        assert!(told.contains(left_out), "{told}");
+    }
+}
+
+#[test]
+fn a_list_without_a_value_is_a_column_beside_other_lists() {
+    let text = "input xs: list<f32> = [1, 2]\noutput a: list<f32> = list.reverse(xs)\n\
+        n = convert.to_i32(list.get(xs, index: 9))\n\
+        output b: list<i32> = list.range(0, 1, count: n)\n";
+    let graph = file("partial_lists.mill", text);
+    let path = new_file("partial_lists.csv");
+    let target = path.display().to_string();
+    assert_eq!(code(&["run", &graph, "--save", &target]), Some(3));
+    assert_eq!(std::fs::read_to_string(&path).expect("it was saved"), "a,b\n2.0,\n1.0,\n");
+}
+
+#[test]
+fn an_output_that_depends_on_an_error_of_the_document_leaves_the_others() {
+    let text = "input x: f32 = 2\nb = math.nosuch(x)\noutput o: f32 = x * 2\noutput p: f32 = b\n\
+        output field: f32 = context.position().x\n";
+    let graph = file("partial_document.mill", text);
+    let two = ["run", &*graph, "--out", "p", "--out", "o"];
+    let ran = seen(&two).replace(&graph, "GRAPH");
+    assert!(ran.starts_with("exit code 3\no = 4.0\nstderr:\nGRAPH:2:5: error"), "{ran}");
+    assert!(ran.contains("GRAPH: `o` does not depend on these errors\n"), "{ran}");
+    assert!(ran.contains("GRAPH: `p` depends on them and has no value\n"), "{ran}");
+    let answer = json(&[&two[..], &["--format", "json"]].concat());
+    assert_eq!(answer["outputs"]["p"], json!({ "type": "f32", "failed": true }));
+    assert_eq!(answer["outputs"]["o"]["value"], 4.0);
+    // A column without values, a plot and a picture of the others, a bake of the others.
+    let save = |name: &str, flag: &str, args: &[&str]| {
+        let path = new_file(name);
+        let target = path.display().to_string();
+        assert_eq!(code(&[args, &[flag, &target]].concat()), Some(3), "{name}");
+        std::fs::read(&path).expect("it was written")
+    };
+    assert_eq!(save("partial_document.csv", "--save", &two), b"p,o\n,4.0\n");
+    assert!(!save("partial_document.svg", "--plot", &two).is_empty());
+    let field = ["run", &*graph, "--out", "p", "--out", "field", "--size", "4x4"];
+    assert!(!save("partial_document.png", "--save", &field).is_empty());
+    let folder = new_path("partial_document_bake");
+    let bake = ["bake", &*graph, "--frames", "1", "-o", &folder, "--out", "o", "--out", "p"];
+    assert_eq!(code(&bake), Some(3));
+    let table = std::fs::read_to_string(format!("{folder}/frames.csv")).expect("it was baked");
+    assert!(table.starts_with("frame,time,o\n1,"), "{table}");
+    // Nothing is left of the only output, and a name that is nowhere is told.
+    assert_eq!(code(&["run", &graph, "--out", "p"]), Some(1));
+    let told = seen(&["run", &graph, "--out", "o", "--out", "q"]).replace(&graph, "GRAPH");
+    assert!(told.contains("GRAPH: `q` is not among the outputs\n"), "{told}");
+    assert!(told.starts_with("exit code 3\no = 4.0\n"), "{told}");
 }
 
 #[test]
@@ -203,13 +301,64 @@ fn an_output_does_not_fail_because_another_one_does() {
     assert_eq!(at_frames(text, "0..3", "b"), json!([0.0, 0.0, 0.0, 1.0]));
 }
 
-#[test]
-fn a_plot_of_missing_values_is_refused_aloud() {
+/// Draws a plot of values some of which are missing, and returns the messages and the picture.
+fn drawn(args: &[&str], exit: i32) -> (String, String) {
     let plot = new_file("partial.svg");
     let target = plot.display().to_string();
-    let ran = millstream(&["run", &graph(), "--in", &indices(), "--plot", &target]);
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert_eq!(ran.status.code(), Some(3));
-    assert!(told.contains("partial.svg was not drawn because values are missing"), "{told}");
-    assert!(!plot.exists());
+    let ran = millstream(&[&["run"], args, &["--plot", &target]].concat());
+    let told = String::from_utf8_lossy(&ran.stderr).replace(&target, "FILE");
+    assert_eq!(ran.status.code(), Some(exit), "{told}");
+    (told, std::fs::read_to_string(&plot).unwrap_or_default())
+}
+
+#[test]
+fn a_plot_has_gaps_for_missing_values() {
+    // Six elements, of which the third and the fifth fail: three parts of a line, of which two are
+    // single points. Integers have no NaN, and have gaps all the same.
+    for output in ["y", "n"] {
+        let (told, svg) = drawn(&[&graph(), "--in", &indices(), "--out", output], 3);
+        let expected = format!(
+            "drew FILE: lines of {output} over index\nmissing values: {output} (2 failed)\n"
+        );
+        assert!(told.ends_with(&expected), "{told}");
+        assert_eq!(svg.matches("<circle").count(), 2 * 4, "a disc and a ring for each number");
+        assert_eq!(svg.matches("<polyline").count(), plain_lines() + 1, "{svg}");
+    }
+    let scatter = ["--plot-kind", "scatter", "--out", "y", "--out", "n"];
+    let (told, svg) = drawn(&[&[&*graph(), "--in", &indices()][..], &scatter].concat(), 3);
+    assert!(told.contains("missing values: y (2 failed); n (2 failed)"), "{told}");
+    assert_eq!(svg.matches("<circle").count(), 4);
+    // A cell of a heat map that fails is as empty as one that is NaN.
+    let map = |value: &str, exit: i32| {
+        let text = format!(
+            "input xs: list<f32> = [1, 2, 3, 4]\nk = convert.to_i32(context.tick()) * context.index()\n\
+             output y: f32 = {value}\n"
+        );
+        let graph = file("partial_map.mill", &text);
+        drawn(&[&graph, "--count", "3", "--frame", "0..3"], exit)
+    };
+    let (failed, empty) = map("list.get(xs, index: k)", 3);
+    let (nan, same) = map("k < 4 ? list.get(xs, index: min(k, 3)) : sqrt(-1)", 0);
+    assert!(failed.contains("missing values: y (2 failed)"), "{failed}");
+    assert!(nan.contains("missing values: y (2 not finite)"), "{nan}");
+    assert_eq!(empty, same);
+    // Lists that failed are rows without numbers.
+    let text = "output l: list<f32> = list.range(0, 1, count: 3 / context.index() * context.index())\n\
+        output m: list<f32> = list.of(several [1, list.get(list.of(several [5, 6]), index: context.index())])\n";
+    let graph = file("partial_rows.mill", text);
+    let (told, _) = drawn(&[&graph, "--count", "4", "--out", "m"], 3);
+    assert!(told.contains("drew FILE: heat map of m over item and index"), "{told}");
+    assert!(told.contains("missing values: m (4 failed)"), "{told}");
+    // Without any value there is no plot.
+    let graph = file("partial_lost_plot.mill", LOST);
+    let (told, svg) = drawn(&[&graph, "--out", "z"], 3);
+    assert!(told.contains("FILE was not drawn because no output has a value"), "{told}");
+    assert!(svg.is_empty());
+}
+
+/// The number of polylines of a chart without a line: those of its axes.
+fn plain_lines() -> usize {
+    let graph = file("partial_point.mill", "output y: f32 = 1\n");
+    let (_, svg) = drawn(&[&graph], 0);
+    svg.matches("<polyline").count()
 }

@@ -164,7 +164,7 @@ fn nothing_is_overwritten_when_an_output_fails() {
         error: n: an empty list has no first item
           help: add an item to the list, or switch to another value where `list.length` is 0
         output `y` has no value
-        kept.csv was not written because an output has no value
+        kept.csv was not written because no output has a value
     "#]]
     .assert_eq(&text);
     assert_eq!(contents(std::path::Path::new(&path)), "as it was\n");
