@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use millstream::diagnostics::counted;
-use millstream::evaluate::Data;
-use millstream::values::{Image, Type, ValueType};
+use millstream::evaluate::{Data, OutputAnswer};
+use millstream::values::{Image, Type, Value, ValueType};
 use millstream::{Answer, Mask, Program, Request};
 
 use crate::chart;
+use crate::gaps::is_lost;
 use crate::outcome::{Exit, Stop};
 use crate::place::refuse_source;
 use crate::save::write_complete;
@@ -84,13 +85,8 @@ impl PlotArgs {
 }
 
 impl Plot<'_> {
-    /// Reports that it is not drawn, as values are missing.
-    pub(crate) fn report_not_drawn(&self) {
-        let path = self.path.display().to_string();
-        eprint(&format!("{} was not drawn because values are missing\n", visible(&path)));
-    }
-
-    /// Plots the outputs of an answer, and reports what was drawn.
+    /// Plots the outputs of an answer, and reports what was drawn. Values that failed or are not
+    /// finite leave gaps, and are counted.
     pub(crate) fn draw(
         &self,
         program: &Program,
@@ -99,6 +95,11 @@ impl Plot<'_> {
         answer: &Answer,
         at: &Coordinates,
     ) -> Result<(), Stop> {
+        if !answer.outputs.is_empty() && answer.outputs.iter().all(is_lost) {
+            let path = self.path.display().to_string();
+            eprint(&format!("{} was not drawn because no output has a value\n", visible(&path)));
+            return Ok(());
+        }
         let document = program.document();
         let unit = |name: &str| document.outputs.get(name).and_then(|it| it.unit.as_deref());
         let (mut all, mut shown): (Vec<Drawn>, Vec<String>) = Default::default();
@@ -109,11 +110,7 @@ impl Plot<'_> {
             shown.extend(names);
         }
         for output in &answer.outputs {
-            let value = match output.value.as_ref().map(|series| &series.data) {
-                Some(Data::One(value)) => value.clone(),
-                Some(Data::Many(column)) if column.len() == 1 => column.get(0),
-                Some(Data::Many(_)) | None => continue,
-            };
+            let Some(value) = only_value(output) else { continue };
             let Some(image) = Image::from_value(&value) else { continue };
             all.extend(of_image(&output.name, &image, unit(&output.name), self.kind));
             shown.push(output.name.to_string());
@@ -133,6 +130,7 @@ impl Plot<'_> {
         }
         let n_more = all.len().saturating_sub(MAX_CHARTS);
         all.truncate(MAX_CHARTS);
+        let lacks: Vec<String> = all.iter().flat_map(|drawn| drawn.lacks.clone()).collect();
         let (names, charts): (Vec<String>, Vec<_>) =
             all.into_iter().map(|drawn| (drawn.about, drawn.chart)).unzip();
         let title = if document.name.is_empty() { "" } else { &*document.name };
@@ -143,13 +141,16 @@ impl Plot<'_> {
         write_complete(self.path, &bytes)?;
         let path = self.path.display();
         eprint(&format!("drew {path}: {}\n", visible(&names.join("; "))));
+        if !lacks.is_empty() {
+            eprint(&format!("missing values: {}\n", visible(&lacks.join("; "))));
+        }
         if n_more > 0 {
             let text = "the maximum is";
             eprint(&format!(
                 "{n_more} more are not drawn: {text} {MAX_CHARTS}; choose with --out\n"
             ));
         }
-        let left = answer.outputs.iter().filter(|it| !are_single && it.value.is_some());
+        let left = answer.outputs.iter().filter(|it| !are_single && !is_lost(it));
         let left: Vec<&str> =
             left.map(|it| &*it.name).filter(|name| !shown.iter().any(|it| it == name)).collect();
         if !left.is_empty() {
@@ -158,6 +159,15 @@ impl Plot<'_> {
             eprint(&format!("not drawn: {}; {help}\n", visible(&names)));
         }
         Ok(())
+    }
+}
+
+/// The value of an output that has only one.
+fn only_value(output: &OutputAnswer) -> Option<Value> {
+    match &output.known()?.data {
+        Data::One(value) => Some(value.clone()),
+        Data::Many(column) if column.len() == 1 => Some(column.get(0)),
+        Data::Many(_) => None,
     }
 }
 
@@ -188,7 +198,7 @@ fn nothing(answer: &Answer) -> Stop {
 fn several_images(answer: &Answer) -> Stop {
     let images = answer.outputs.iter().filter(|output| output.ty == Type::of::<Image>());
     let counted = images.map(|output| {
-        let data = output.value.as_ref().map(|series| &series.data);
+        let data = output.known().map(|series| &series.data);
         let n = data.map_or(0, |data| match data {
             Data::One(_) => 1,
             Data::Many(column) => column.len(),

@@ -16,17 +16,34 @@ pub(crate) struct Lane {
     pub(crate) n_failed: usize,
 }
 
+impl Lane {
+    /// How many numbers failed or are not finite, such as `2 failed, 1 not finite`; `None` if all
+    /// are finite.
+    pub(crate) fn lacks(&self) -> Option<String> {
+        let n_finite = self.numbers.iter().filter(|x| x.is_finite()).count();
+        let n_other = self.numbers.len() - n_finite - self.n_failed;
+        let all = [(self.n_failed, "failed"), (n_other, "not finite")];
+        let all = all.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}"));
+        let all: Vec<String> = all.collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
 /// The lanes of all numeric columns, each of which lacks the values of some rows.
 pub(crate) fn lanes(columns: &[(&str, Column)], missing: &[Mask]) -> Vec<Lane> {
     let is_number = |column: &Column| !matches!(column.ty().kind(), Kind::Lanes(LaneType::Bool, _));
     let columns = columns.iter().zip(missing).filter(|((_, column), _)| is_number(column));
-    let lanes = columns.flat_map(|((name, column), missing)| {
-        lanes_of(name, column).into_iter().map(move |mut lane| {
-            missing.for_each(|row| lane.numbers[row] = f64::NAN);
-            Lane { n_failed: missing.len(), ..lane }
-        })
-    });
-    lanes.collect()
+    columns.flat_map(|((name, column), missing)| lanes_without(name, column, missing)).collect()
+}
+
+/// The lanes of a column that lacks the values of some rows.
+pub(crate) fn lanes_without(name: &str, column: &Column, missing: &Mask) -> Vec<Lane> {
+    let mut lanes = lanes_of(name, column);
+    for lane in &mut lanes {
+        missing.for_each(|row| lane.numbers[row] = f64::NAN);
+        lane.n_failed = missing.len();
+    }
+    lanes
 }
 
 /// The lanes of a column of numbers, vectors or booleans (as 0 and 1); none for other types.
@@ -74,14 +91,8 @@ pub(crate) fn table(lanes: &[Lane]) -> (Vec<String>, Vec<Vec<String>>) {
     }
     let row = |lane: &Lane| {
         let finite: Vec<f64> = lane.numbers.iter().copied().filter(|x| x.is_finite()).collect();
-        let n_other = lane.numbers.len() - finite.len() - lane.n_failed;
-        let others = [(lane.n_failed, "failed"), (n_other, "not finite")];
-        let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}"));
-        let others: Vec<String> = others.collect();
-        let count = match &others[..] {
-            [] => lane.numbers.len().to_string(),
-            others => format!("{} ({})", lane.numbers.len(), others.join(", ")),
-        };
+        let n = lane.numbers.len();
+        let count = lane.lacks().map_or_else(|| n.to_string(), |lacks| format!("{n} ({lacks})"));
         let mut cells = vec![lane.name.clone(), count];
         match range(&finite) {
             Some((min, max)) => {

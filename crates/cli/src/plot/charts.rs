@@ -8,14 +8,14 @@
 //!
 //! Numbers with the same unit share a chart.
 
-use millstream::Answer;
 use millstream::evaluate::Data;
 use millstream::values::{Column, Image, Type, Value};
+use millstream::{Answer, Mask};
 
 use crate::chart::{
     Axis, Bars, Cells, Chart, MAX_SHOWN, Marks, Scale, Series, cells_of_points, thin, thin_grid,
 };
-use crate::summary::{Lane, lanes_of, range};
+use crate::summary::{Lane, lanes_of, lanes_without, range};
 use crate::tables::Table;
 
 use super::over::{Over, Places};
@@ -34,7 +34,19 @@ const MAX_BARS: usize = 60;
 pub(super) struct Drawn {
     pub(super) chart: Chart,
     pub(super) about: String,
+    /// The numbers of each lane that are not drawn, such as `y (2 failed)`.
+    pub(super) lacks: Vec<String>,
 }
+
+impl Drawn {
+    fn of(lanes: &[Lane], chart: Chart, about: String) -> Self {
+        let lacks = lanes.iter().filter_map(|it| Some(format!("{} ({})", it.name, it.lacks()?)));
+        Self { chart, about, lacks: lacks.collect() }
+    }
+}
+
+/// An output: its name, its values, and the rows without one.
+type Named<'a> = (&'a str, &'a Column, &'a Mask);
 
 /// Lanes of one unit that are drawn in the same way.
 struct Group<'a> {
@@ -56,18 +68,20 @@ pub(super) fn charts_of<'a>(
     let mut shown: Vec<String> = Vec::new();
     let mut all = Vec::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let columns: Vec<&(&str, Column)> = table.columns.iter().collect();
+    let columns = table.columns.iter().zip(&table.missing);
+    let columns: Vec<Named<'_>> = columns.map(|((name, it), gaps)| (*name, it, gaps)).collect();
     let own = own_axis(&columns, over, unit);
     let rows = own.as_ref().map_or(&over.rows, |(_, places)| places);
     shown.extend(own.iter().map(|_| columns[0].0.to_owned()));
     let columns = &columns[usize::from(own.is_some())..];
     // What equals the axis is drawn only if nothing else is.
     let is_axis = |lane: &Lane| wanted.is_none_or(|kind| kind == Kind::Lines) && rows.is(lane);
-    let is_other = |(name, column): &&(&str, Column)| {
-        column.ty().element().is_some() || lanes_of(name, column).iter().any(|lane| !is_axis(lane))
+    let is_other = |(name, column, gaps): &Named<'_>| {
+        let lanes = || lanes_without(name, column, gaps);
+        column.ty().element().is_some() || lanes().iter().any(|lane| !is_axis(lane))
     };
-    let has_others = columns.iter().copied().any(|it| is_other(&it));
-    for (name, column) in columns {
+    let has_others = columns.iter().any(is_other);
+    for (name, column, gaps) in columns {
         let unit = unit(name);
         let n_charts = all.len();
         let is_listed = over.inner.is_some() || column.ty().element().is_some();
@@ -75,16 +89,16 @@ pub(super) fn charts_of<'a>(
             shown.push((*name).to_owned());
         }
         if let Some(inner) = &over.inner {
-            for lane in lanes_of(name, column) {
+            for lane in lanes_without(name, column, gaps) {
                 all.extend(of_grid(&lane, unit, inner, &over.rows, wanted));
             }
         } else if let Some(element) = column.ty().element() {
-            all.extend(of_lists(name, column, element, unit, rows, wanted));
+            all.extend(of_lists((name, column, gaps), element, unit, rows, wanted));
             if all.len() == n_charts {
                 shown.pop();
             }
         } else if is_drawable(name, column) {
-            let mut lanes = lanes_of(name, column);
+            let mut lanes = lanes_without(name, column, gaps);
             let is_place = [Type::VEC2, Type::VEC3].contains(&column.ty());
             let is_scatter = match wanted {
                 None => is_place && !over.is_time && table.n_rows > 1,
@@ -117,17 +131,17 @@ pub(super) fn charts_of<'a>(
 
 /// The first output, if it ascends, as the axis of the others, unless there is a better axis.
 fn own_axis<'a>(
-    columns: &[&(&str, Column)],
+    columns: &[Named<'_>],
     over: &Over,
     unit: &impl Fn(&str) -> Option<&'a str>,
 ) -> Option<(usize, Places)> {
     if !over.rows.is_plain() || over.inner.is_some() || columns.len() < 2 {
         return None;
     }
-    let (name, column) = columns[0];
-    let mut lanes = lanes_of(name, column);
+    let (name, column, gaps) = columns[0];
+    let mut lanes = lanes_without(name, column, gaps);
     let lane = lanes.pop().filter(|_| lanes.is_empty())?;
-    let others = columns[1..].iter().any(|(name, column)| is_drawable(name, column));
+    let others = columns[1..].iter().any(|(name, column, _)| is_drawable(name, column));
     let places = Places::of_lane(with_unit(name, unit(name)), &lane).filter(|_| others)?;
     Some((0, places))
 }
@@ -158,14 +172,14 @@ pub(super) fn of_singles<'a>(
         }
     }
     let names = names(&lanes);
-    let series = |(k, lane): (usize, Lane)| Series {
-        name: lane.name,
+    let series = |(k, lane): (usize, &Lane)| Series {
+        name: lane.name.clone(),
         points: vec![(k as f64, lane.numbers[0])],
     };
-    let series: Vec<Series> = lanes.into_iter().enumerate().map(series).collect();
+    let series: Vec<Series> = lanes.iter().enumerate().map(series).collect();
     let (x, y) = (axis("output", Scale::Values), axis("", Scale::Values));
     let chart = Chart { title: String::new(), x, y, marks: Marks::Lines(series) };
-    (!names.is_empty()).then(|| Drawn { chart, about: format!("single values of {names}") })
+    (!names.is_empty()).then(|| Drawn::of(&lanes, chart, format!("single values of {names}")))
 }
 
 fn axis(label: impl Into<String>, scale: Scale) -> Axis {
@@ -199,7 +213,7 @@ impl Group<'_> {
                 let n_lanes = self.lanes.len();
                 let numbers = self.lanes.iter().flat_map(|lane| &lane.numbers).copied().collect();
                 let y = Places::numbered("output", n_lanes);
-                heat_map(label, numbers, rows, &y, &about)
+                heat_map(label, (&self.lanes, numbers), rows, &y, &about)
             }
             Kind::Scatter if self.lanes.len() > 1 => self.first_and_others(),
             Kind::Lines | Kind::Scatter => {
@@ -208,14 +222,14 @@ impl Group<'_> {
                 let kind = if is_lines { "lines of" } else { "points of" };
                 let about = format!("{kind} {about} over {}", rows.label);
                 let is_alone = self.lanes.len() == 1;
-                let series = |lane: Lane| Series {
+                let series = |lane: &Lane| Series {
                     points: thin(|i| rows.at(i), &lane.numbers),
-                    name: if is_alone { String::new() } else { lane.name },
+                    name: if is_alone { String::new() } else { lane.name.clone() },
                 };
-                let series = self.lanes.into_iter().map(series).collect();
+                let series = self.lanes.iter().map(series).collect();
                 let marks = if is_lines { Marks::Lines(series) } else { Marks::Points(series) };
                 let x = axis(rows.label.as_str(), Scale::Tight);
-                Drawn { chart: Chart { title: String::new(), x, y, marks }, about }
+                Drawn::of(&self.lanes, Chart { title: String::new(), x, y, marks }, about)
             }
         }
     }
@@ -233,17 +247,18 @@ impl Group<'_> {
         let all: Vec<f64> = self.lanes.iter().flat_map(|lane| &lane.numbers).copied().collect();
         let (start, width, n_bars) = bars_over(&all);
         let is_alone = self.lanes.len() == 1;
-        let bars = |lane: Lane| {
+        let bars = |lane: &Lane| {
             let mut counts = vec![0; n_bars];
             for x in lane.numbers.iter().filter(|x| x.is_finite()) {
                 let bar = ((x - start) / width) as usize;
                 counts[bar.min(n_bars - 1)] += 1;
             }
-            Bars { name: if is_alone { String::new() } else { lane.name }, start, width, counts }
+            let name = if is_alone { String::new() } else { lane.name.clone() };
+            Bars { name, start, width, counts }
         };
-        let marks = Marks::Bars(self.lanes.into_iter().map(bars).collect());
+        let marks = Marks::Bars(self.lanes.iter().map(bars).collect());
         let (x, y) = (axis(label, Scale::Tight), axis("number of elements", Scale::Values));
-        Drawn { chart: Chart { title: String::new(), x, y, marks }, about }
+        Drawn::of(&self.lanes, Chart { title: String::new(), x, y, marks }, about)
     }
 
     /// The first lane on one axis and the others on the other.
@@ -261,7 +276,7 @@ impl Group<'_> {
         };
         if let [lane] = others {
             let chart = scatter(pairs(lane), None, x, y);
-            return Drawn { chart, about };
+            return Drawn::of(&self.lanes, chart, about);
         }
         // Of too many points in several lanes, an even selection is drawn.
         let step = (first.numbers.len() * others.len()).div_ceil(MAX_SHOWN).max(1);
@@ -270,7 +285,7 @@ impl Group<'_> {
             points: pairs(lane).into_iter().step_by(step).collect(),
         };
         let marks = Marks::Points(others.iter().map(series).collect());
-        Drawn { chart: Chart { title: String::new(), x, y, marks }, about }
+        Drawn::of(&self.lanes, Chart { title: String::new(), x, y, marks }, about)
     }
 }
 
@@ -300,7 +315,7 @@ fn of_points(name: &str, unit: Option<&str>, lanes: &[Lane]) -> Drawn {
     let third = lanes.get(2).map(|lane| (lane.numbers.as_slice(), label(2)));
     // A single color needs no legend.
     let third = third.filter(|(numbers, _)| range(numbers).is_some_and(|(min, max)| min < max));
-    Drawn { chart: scatter(points, third, x, y), about: format!("points of {name}") }
+    Drawn::of(lanes, scatter(points, third, x, y), format!("points of {name}"))
 }
 
 /// Points, or the number of points in each cell if there are many; with a third coordinate, its
@@ -319,10 +334,10 @@ fn scatter(points: Vec<(f64, f64)>, third: Option<(&[f64], String)>, x: Axis, y:
     Chart { title: String::new(), x, y, marks }
 }
 
-/// Lists of equal length, one below the other; `None` if the lengths differ.
+/// Lists of equal length, one below the other, with gaps for missing ones; nothing if the lengths
+/// differ.
 fn of_lists(
-    name: &str,
-    column: &Column,
+    (name, column, gaps): Named<'_>,
     element: Type,
     unit: Option<&str>,
     rows: &Places,
@@ -330,17 +345,28 @@ fn of_lists(
 ) -> Vec<Drawn> {
     let mut items = Vec::new();
     let mut n_items = None;
-    for value in column.iter() {
+    for (row, value) in column.iter().enumerate() {
         let Value::List(list) = value else { return Vec::new() };
+        if gaps.contains(row) {
+            items.push(None);
+            continue;
+        }
         if *n_items.get_or_insert(list.len()) != list.len() {
             return Vec::new();
         }
-        items.push(list);
+        items.push(Some(list));
     }
     let Some(n) = n_items.filter(|n| *n > 0) else { return Vec::new() };
     let inner = Places::numbered("item", n);
     let mut all: Vec<Lane> = lanes_of(name, &Column::empty(element));
     for list in &items {
+        let Some(list) = list else {
+            for lane in &mut all {
+                lane.numbers.extend(std::iter::repeat_n(f64::NAN, n));
+                lane.n_failed += n;
+            }
+            continue;
+        };
         for (lane, more) in all.iter_mut().zip(lanes_of(name, list)) {
             lane.numbers.extend(more.numbers);
         }
@@ -362,7 +388,8 @@ fn of_grid(
     match wanted {
         None | Some(Kind::HeatMap) => {
             let label = with_unit(&lane.name, unit);
-            Some(heat_map(label, lane.numbers.clone(), inner, outer, &lane.name))
+            let lanes = std::slice::from_ref(lane);
+            Some(heat_map(label, (lanes, lane.numbers.clone()), inner, outer, &lane.name))
         }
         Some(Kind::Histogram) => {
             let lane = lane.clone();
@@ -381,17 +408,25 @@ fn of_grid(
             let x = axis(inner.label.as_str(), Scale::Tight);
             let y = axis(with_unit(&lane.name, unit), Scale::Values);
             let about = format!("{kind} of {} over {}", lane.name, inner.label);
-            Some(Drawn { chart: Chart { title: String::new(), x, y, marks }, about })
+            let chart = Chart { title: String::new(), x, y, marks };
+            Some(Drawn::of(std::slice::from_ref(lane), chart, about))
         }
     }
 }
 
 /// A heat map of a grid, whose rows are the positions of `y`.
-fn heat_map(label: String, numbers: Vec<f64>, x: &Places, y: &Places, name: &str) -> Drawn {
+fn heat_map(
+    label: String,
+    (lanes, numbers): (&[Lane], Vec<f64>),
+    x: &Places,
+    y: &Places,
+    name: &str,
+) -> Drawn {
     let (x, y) = (x.evenly(), y.evenly());
     let (numbers, n_columns) = thin_grid(numbers, x.n);
     let cells = Cells { label, n_columns, numbers, x: x.borders(), y: y.borders() };
     let about = format!("heat map of {name} over {} and {}", x.label, y.label);
     let (x, y) = (axis(x.label, Scale::Tight), axis(y.label, Scale::Tight));
-    Drawn { chart: Chart { title: String::new(), x, y, marks: Marks::Cells(cells) }, about }
+    let chart = Chart { title: String::new(), x, y, marks: Marks::Cells(cells) };
+    Drawn::of(lanes, chart, about)
 }
