@@ -16,7 +16,8 @@ use millstream::{
     Answer, Engine, Error, Evaluator, Feature, Footprint, Given, Mask, Program, Request,
 };
 use millstream_io::pictures::{
-    Depth, PictureFailure, PictureFormat, PictureSpec, Transfer, read_picture, write_picture,
+    Depth, PictureFailure, PictureFormat, PictureOptions, PictureSpec, Transfer, read_picture,
+    write_image, write_picture,
 };
 
 use crate::document::{Text, shown};
@@ -376,10 +377,9 @@ impl PictureTarget {
 
     /// Writes an image to a file of the target's format, without a report.
     pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
-        let rows = |from_top: std::ops::Range<usize>| {
-            Ok(from_top.flat_map(|row| image.row_from_top(row)).copied().collect())
-        };
-        self.write(path, (image.width(), image.height(), image.n_channels()), rows)
+        let options = PictureOptions { depth: self.depth, transfer: None };
+        write_image(path, Some(self.format), options, image).map_err(|error| stop(&error))?;
+        Ok(PictureSpec::of_image(self.format, options, image))
     }
 
     /// Evaluates and writes a large view strip by strip; `None` if the view is not large, or if a

@@ -449,19 +449,7 @@ impl<'t> Parser<'t> {
             return Ok(What::Node { name, value });
         }
         let is_in_group = !self.blocks.is_empty() && keyword != Some("group");
-        match keyword {
-            Some("fps" | "start_frame") => *head = What::Unread(Some(Entry::Time)),
-            Some("use") => *head = What::Unread(Some(Entry::Uses)),
-            Some("lock") => *head = What::Unread(Some(Entry::Locks)),
-            Some("schema" | "name" | "view") => *head = What::Unread(None),
-            Some("input" | "output") if is_in_group => {}
-            Some("millstream" | "input" | "output" | "group") => *head = What::End,
-            // The format gives everything else its meaning.
-            _ if !is_in_group && may_mean(&name, "millstream") => {
-                *head = What::Unread(Some(Entry::Statements))
-            }
-            _ => *head = What::Unread(Some(Entry::Unknown)),
-        }
+        *head = lost_part(keyword, &name, is_in_group);
         if is_in_group {
             return Err(self.not_in_group(start, &name));
         }
@@ -540,6 +528,22 @@ impl<'t> Parser<'t> {
             _ => problem.hint("a node is written `name = ...`"),
         }
     }
+}
+
+/// The part of a document that an unreadable statement may define, unless its own name is known.
+fn lost_part<'t>(keyword: Option<&str>, name: &str, is_in_group: bool) -> What<'t> {
+    let entry = match keyword {
+        Some("fps" | "start_frame") => Some(Entry::Time),
+        Some("use") => Some(Entry::Uses),
+        Some("lock") => Some(Entry::Locks),
+        Some("schema" | "name" | "view") => None,
+        Some("input" | "output") if is_in_group => Some(Entry::Unknown),
+        Some("millstream" | "input" | "output" | "group") => return What::End,
+        // The format gives everything else its meaning.
+        _ if !is_in_group && may_mean(name, "millstream") => Some(Entry::Statements),
+        _ => Some(Entry::Unknown),
+    };
+    What::Unread(entry)
 }
 
 /// Whether a word may be this one, misspelt.

@@ -163,7 +163,7 @@ fn a_statement_of_unknown_kind_inside_a_group_stops_what_uses_the_group() {
         "input k: f32",
         "output value: f32 = 3",
         "3 = x",
-        "\"text\"",
+        "3 + 4",
         "/ comment",
         "grop",
         "name \"n\"",
