@@ -40,7 +40,9 @@ fn has_other_nan(numbers: &[f32]) -> bool {
 
 /// Gives every NaN the same bits.
 pub fn make_one_nan(numbers: &mut [f32]) {
-    numbers.iter_mut().for_each(|x| *x = f32::from_bits(bits_f32(*x)));
+    for x in numbers {
+        *x = f32::from_bits(bits_f32(*x));
+    }
 }
 
 #[cfg(test)]
