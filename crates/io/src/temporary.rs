@@ -23,7 +23,7 @@ pub(crate) struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Starts the file that will become the one at this path, after removing leftovers of earlier writers.
+    /// Starts the file that will be at this path, after removing leftovers of earlier writers.
     pub(crate) fn beside(asked: &Path) -> io::Result<Self> {
         let target = &followed(asked)?;
         let replaced = std::fs::metadata(target).ok();
@@ -97,7 +97,7 @@ impl Complete {
     }
 
     /// The path that the file will have.
-    pub fn target(&self) -> &Path {
+    pub fn named(&self) -> &Path {
         &self.0.asked
     }
 

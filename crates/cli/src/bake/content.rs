@@ -65,14 +65,14 @@ pub(super) fn publish(complete: Vec<Complete>, manifest: &mut Manifest) -> Resul
     };
     let mut contents = Listed::new();
     for file in &complete {
-        let content = Content::of(file.path()).map_err(|error| failed(file.target(), &error))?;
-        if let Some(name) = file.target().file_name() {
+        let content = Content::of(file.path()).map_err(|error| failed(file.named(), &error))?;
+        if let Some(name) = file.named().file_name() {
             add(&mut contents, &name.to_string_lossy(), Some(content));
         }
     }
     manifest.will_write(contents)?;
     for file in complete {
-        let target = file.target().to_owned();
+        let target = file.named().to_owned();
         file.name().map_err(|error| failed(&target, &error))?;
     }
     Ok(())
