@@ -32,6 +32,14 @@ impl<'a> At<'a> {
         Self { part, ..self }
     }
 
+    /// Whether it is, or belongs to, a node that was added for one in a group.
+    pub(crate) fn is_added(self) -> bool {
+        match self.part {
+            Part::Node(node) | Part::Socket(node, _) => is_added(node),
+            Part::Body | Part::Input(_) | Part::Output(_) => false,
+        }
+    }
+
     /// The node of a socket.
     pub(crate) fn of_node(self) -> Self {
         match self.part {
@@ -45,7 +53,7 @@ impl<'a> At<'a> {
         let group = self.group;
         let slash = if group.is_empty() { "" } else { "/" };
         match self.part {
-            Part::Node(node) | Part::Socket(node, _) if is_part(node) => {
+            Part::Node(node) | Part::Socket(node, _) if is_part(node) && !is_added(node) => {
                 format!("{group}{slash}{}", formula_of(node))
             }
             Part::Body | Part::Input(_) | Part::Output(_) => group.into(),
@@ -78,6 +86,11 @@ impl<'a> At<'a> {
 /// Whether a node stands for a part of a formula. Names that authors write contain no point.
 fn is_part(node: &str) -> bool {
     node.contains('.')
+}
+
+/// Whether a node was added for one in a group; see `grain::inline`.
+pub(crate) fn is_added(name: &str) -> bool {
+    name.contains('/')
 }
 
 /// The node that has the formula.

@@ -48,6 +48,7 @@ pub use single::{NodeChecker, SingleNode, SingleSource, zone_output};
 
 use crate::at::{At, Part};
 use crate::checked::Checked;
+use crate::grain::with_groups_inlined;
 use crate::library::Library;
 use crate::load::{Loaded, load_to_check, name_problem};
 use crate::model::{Document, Entry, FORMAT_VERSION};
@@ -88,6 +89,13 @@ pub fn check_partly(
     let mut problems = Problems::default();
     let (checked, _) = check_readable(document, registry, limits, true, &mut problems);
     (checked, problems.finish())
+}
+
+/// Whether the nodes form cycles that switches do not break.
+pub(crate) fn has_cycles(document: &Document, registry: &Registry, limits: &Limits) -> bool {
+    let mut problems = Problems::default();
+    check_readable(document, registry, limits, false, &mut problems);
+    problems.n_cycles() > 0
 }
 
 /// Loads, upgrades and checks a document together with those that it uses, and reports the problems
@@ -179,9 +187,31 @@ fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
 
 /// Checks the readable parts, and marks the parts with errors as wrong. `reports_wrong` says
 /// whether errors of loading are reported again. Also finds the sources that a document of format 1
-/// converts but format 2 does not.
+/// converts but format 2 does not. If cycles are left, switches in groups may break them: then the
+/// groups are replaced by their nodes.
 fn check_readable(
     document: &Document,
+    registry: &Registry,
+    limits: &Limits,
+    reports_wrong: bool,
+    problems: &mut Problems,
+) -> (Option<Checked>, Vec<Conversion>) {
+    let both = (document, document);
+    let (checked, conversions) = check_once(both, registry, limits, reports_wrong, problems);
+    if problems.n_cycles() > 0
+        && let Some(checked) = &checked
+        && let Some(inlined) = with_groups_inlined(document, registry, checked)
+    {
+        *problems = Problems::after(problems);
+        let both = (&inlined, document);
+        return check_once(both, registry, limits, reports_wrong, problems);
+    }
+    (checked, conversions)
+}
+
+/// Checks a document, which may have nodes that its author has not written.
+fn check_once(
+    (document, written): (&Document, &Document),
     registry: &Registry,
     limits: &Limits,
     reports_wrong: bool,
@@ -198,11 +228,11 @@ fn check_readable(
         problems.report(At::ROOT, Span::default(), &error);
     }
     used::report(document, registry, problems);
-    let bodies = bodies_of(document);
     let mut all_readable = document.unread.is_empty();
-    for body in &bodies {
+    for body in &bodies_of(written) {
         all_readable &= check_parts(body, reports_wrong, problems);
     }
+    let bodies = bodies_of(document);
     let mut faces = Faces::new(registry);
     let faces: Vec<_> = bodies.iter().map(|body| faces.of(body, problems)).collect();
     let used = check_groups(document, &bodies, limits, problems);

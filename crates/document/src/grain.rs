@@ -12,6 +12,7 @@ mod computed;
 mod equal;
 mod formulas;
 mod in_cases;
+mod inline;
 mod line;
 mod logic;
 mod relays;
@@ -35,6 +36,7 @@ use equal::Alike;
 use formulas::choosing;
 use in_cases::InCases;
 pub(crate) use in_cases::MAX_NESTED;
+pub(crate) use inline::with_groups_inlined;
 use relays::Relays;
 pub(crate) use relays::{BodyParts, Firsts};
 

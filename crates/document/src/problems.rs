@@ -52,6 +52,10 @@ pub(crate) struct Problems {
     /// The parts with errors, in the order of discovery.
     wrong: Vec<WrongPart>,
     is_silent: bool,
+    n_cycles: usize,
+    /// Whether errors of added nodes, except for cycles, are recorded without a report, because
+    /// they were reported where their group is defined.
+    knows_others: bool,
     /// The files of groups of used documents.
     files: HashMap<Arc<str>, Arc<UsedFile>>,
 }
@@ -60,6 +64,16 @@ impl Problems {
     /// A collector that only records which parts have errors.
     pub(crate) fn silent() -> Self {
         Self { is_silent: true, ..Self::default() }
+    }
+
+    /// A collector for another check of the same document.
+    pub(crate) fn after(before: &Self) -> Self {
+        Self { knows_others: before.n_errors > before.n_cycles, ..Self::default() }
+    }
+
+    /// The number of reported cycles.
+    pub(crate) fn n_cycles(&self) -> usize {
+        self.n_cycles
     }
 
     /// From now on only records which parts have errors.
@@ -93,11 +107,29 @@ impl Problems {
         if is_error {
             self.note_wrong(at);
         }
-        if self.is_silent {
+        if self.is_silent || at.is_added() && (!is_error || self.knows_others) {
             return;
         }
+        self.store(at, span, error);
+    }
+
+    /// Adds a cycle, whichever nodes form it.
+    pub(crate) fn report_cycle(
+        &mut self,
+        at: At<'_>,
+        span: Span,
+        error: &(impl miette::Diagnostic + ?Sized),
+    ) {
+        self.n_cycles += 1;
+        self.note_wrong(at);
+        if !self.is_silent {
+            self.store(at, span, error);
+        }
+    }
+
+    fn store(&mut self, at: At<'_>, span: Span, error: &(impl miette::Diagnostic + ?Sized)) {
         if self.kept.len() >= MAX_KEPT {
-            self.n_errors += usize::from(is_error);
+            self.n_errors += usize::from(error.severity() != Some(miette::Severity::Warning));
             self.n_dropped += 1;
             return;
         }
@@ -133,6 +165,9 @@ impl Problems {
 
     /// Adds a note; call only if [`takes_note`](Self::takes_note) allowed it.
     pub(crate) fn note(&mut self, at: At<'_>, span: Span, note: &impl miette::Diagnostic) {
+        if at.is_added() {
+            return;
+        }
         self.notes.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), note));
     }
 

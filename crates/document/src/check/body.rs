@@ -210,7 +210,7 @@ impl<'d, 'c> Checker<'d, 'c> {
         } else {
             "remove one of these links"
         };
-        self.problems.report(at, span, &CheckError::Cycle { hint, path, why: why.clone() });
+        self.problems.report_cycle(at, span, &CheckError::Cycle { hint, path, why: why.clone() });
     }
 
     /// Warns about inputs that nothing reads. An input of unknown type may be meant for something

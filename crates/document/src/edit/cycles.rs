@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::Name;
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
+use crate::check::has_cycles;
 use crate::grain::{BodyParts, FineOrder, Firsts, Grain};
 use crate::order::{Cycle, last_places};
 
@@ -67,6 +68,16 @@ impl Editor {
         Ok(())
     }
 
+    /// Whether checking finds no cycle, because switches in groups break those between groups.
+    fn switches_in_groups_break_cycles(&self) -> bool {
+        if self.document.groups.is_empty() {
+            return false;
+        }
+        let without_calls = self.without_calls();
+        let document = without_calls.as_ref().unwrap_or(&self.document);
+        !has_cycles(document, &self.registry, &self.limits)
+    }
+
     /// The state of the cycles in each body, and one real cycle of each body that has any, in the
     /// direction of the values. Assigns new ranks to the nodes. Cost: linear in the bodies and the
     /// groups that they use.
@@ -77,11 +88,15 @@ impl Editor {
         let (mut looped, mut closed) = (BTreeMap::new(), BTreeMap::new());
         let mut orders = Vec::with_capacity(bodies.len());
         let mut grain = Grain::new(&self.document, &self.registry);
+        let mut in_groups: Option<bool> = None;
         for body in bodies {
             let nodes = self.nodes(body);
             let slots: Vec<u32> = nodes.iter_slots().map(|(slot, ..)| slot).collect();
             let FineOrder { order, cycles, conditional } = grain.order(self.parts(body));
-            if let Some(Cycle { nodes: cycle, why, hint }) = cycles.first() {
+            let is_broken = || self.switches_in_groups_break_cycles();
+            if !cycles.is_empty() && *in_groups.get_or_insert_with(is_broken) {
+                looped.insert(body, Looped::Conditionally);
+            } else if let Some(Cycle { nodes: cycle, why, hint }) = cycles.first() {
                 looped.insert(body, Looped::Cyclic);
                 let nodes = cycle.iter().rev().map(|node| slots[*node as usize]).collect();
                 closed.insert(body, Cycle { nodes, why: why.clone(), hint: *hint });

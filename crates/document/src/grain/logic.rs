@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use millstream_base::{Type, literal};
+use millstream_node::convert::CONVERT;
 use millstream_node::signature::{Signature, Socket};
 use millstream_node::{FormulaTerm, Law, NodeDef, SocketType, Truth};
 use rustc_hash::FxHashMap;
@@ -30,6 +31,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Integers up to this size are floats, too.
 const MAX_EXACT: u64 = 1 << 53;
+
+/// Integers below this size are numbers of each type.
+const MAX_IN_ALL: f64 = 16_777_216.0;
 
 /// The bits of a comparison whose outcome is the opposite one for exchanged operands.
 const LESS: u8 = 0b0001;
@@ -193,7 +197,9 @@ impl Logic {
             InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => {
                 match self.truth(above, source, depth + 1) {
                     Some(truth) => Operand::Truth(truth),
-                    None => Operand::Source(source.clone()),
+                    None => {
+                        converted_number(above, source).unwrap_or(Operand::Source(source.clone()))
+                    }
                 }
             }
         }
@@ -527,6 +533,22 @@ fn operands_of(term: &FormulaTerm) -> SmallVec<[u32; 3]> {
         | FormulaTerm::Test(_)
         | FormulaTerm::Of(_) => SmallVec::new(),
     }
+}
+
+/// The number that a source converts from a literal, if each type of numbers holds it.
+fn converted_number(above: Above<'_, '_>, source: &InputValue) -> Option<Operand> {
+    let InputValue::Link(link) = source else { return None };
+    let node = above.body.nodes.get(&link.node).filter(|node| !node.muted)?;
+    let is_conversion = matches!(&node.kind, NodeKind::Type(name) if **name == *CONVERT);
+    let InputValue::Literal(json) = &node.inputs.get("x").filter(|_| is_conversion)?.value else {
+        return None;
+    };
+    let ty = type_of(above, source)?;
+    let value = literal::from_json(ty, json).ok()?;
+    let float = value.get::<f32>().map(f64::from);
+    let whole = value.get::<i32>();
+    let number = float.or(whole.map(f64::from)).filter(|x| x.abs() < MAX_IN_ALL)?;
+    Some(Operand::Number(number, whole.map(i64::from)))
 }
 
 fn of_literal(json: &Json) -> Operand {

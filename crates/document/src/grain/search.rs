@@ -20,8 +20,9 @@ use super::computed::Conditions;
 use super::formulas::{self, Choosing, choosing};
 use super::logic::Logic;
 use super::{BodyParts, FineOrder, Firsts, Grain};
+use crate::at::is_added;
 use crate::model::{InputValue, Named, Node, NodeKind};
-use crate::order::{Block, Cycle, Plain, SelectorAt, components};
+use crate::order::{Block, Condition, Cycle, Plain, SelectorAt, components};
 use crate::problems::shortened;
 
 /// The maximum number of nodes in all cases of one cycle, and of cases inside each other.
@@ -482,11 +483,11 @@ impl Search<'_, '_> {
     /// Describes in words that a selector selects an arm.
     fn in_words(&self, selector: &Selector, arm: usize) -> String {
         let computed = Conditions::of(&selector.source);
-        let computed = computed.map(|at| shortened(&self.conditions.all[at as usize].text));
         let source = match &selector.source {
-            InputValue::Link(link) => {
-                format!("`{}`", computed.unwrap_or_else(|| shortened(&link.to_string())))
-            }
+            InputValue::Link(link) => match computed {
+                Some(at) => self.condition_in_words(&self.conditions.all[at as usize]),
+                None => format!("`{}`", shortened(&link.to_string())),
+            },
             InputValue::Input(name) => format!("input `{}`", shortened(name)),
             InputValue::Literal(json) => format!("`{}`", shortened(&json.to_string())),
             InputValue::Several(_) => String::new(),
@@ -499,6 +500,17 @@ impl Search<'_, '_> {
             _ if arm == 0 => format!("{source} is at most 0"),
             _ if arm + 1 == selector.n_arms => format!("{source} is at least {arm}"),
             _ => format!("{source} is {arm}"),
+        }
+    }
+
+    /// A condition that a formula computes; equal texts in groups may be different conditions.
+    fn condition_in_words(&self, condition: &Condition) -> String {
+        let text = shortened(&condition.text);
+        let (name, _) = self.body.nodes.get_index(condition.node as usize).expect("it is a member");
+        if is_added(name) {
+            format!("`{text}` of `{}`", shortened(name))
+        } else {
+            format!("`{text}`")
         }
     }
 

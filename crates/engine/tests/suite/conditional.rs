@@ -3,6 +3,7 @@
 mod constant;
 mod equal;
 mod generated;
+mod in_groups;
 mod related;
 
 use millstream::session::{Ask, Session};

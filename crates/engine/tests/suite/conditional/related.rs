@@ -242,6 +242,9 @@ fn selector() -> impl Strategy<Value = Selector> {
     })
 }
 
+/// The inputs of a document, as a group takes them.
+const GIVEN: &str = "s, t, k, x, y, z, v, u";
+
 /// A node: the sum of a source and 1, or a choice.
 #[derive(Clone, Debug)]
 enum Made {
@@ -285,10 +288,34 @@ impl Made {
                     1 => format!("c{i} = {formula}\nn{i} = control.switch(c{i}, {no}, {yes})\n"),
                     2 => format!("n{i} = ({formula}) ? {yes} : {no}\n"),
                     3 => format!("c{i} = {nodes}\nn{i} = c{i} ? {yes} : {no}\n"),
-                    _ => format!("c{i} = {formula}\nn{i} = pick(c{i}, {no}, {yes})\n"),
+                    4 => format!("c{i} = {formula}\nn{i} = pick(c{i}, {no}, {yes})\n"),
+                    5 => format!("c{i} = select{i}({GIVEN})\nn{i} = c{i} ? {yes} : {no}\n"),
+                    _ => format!("n{i} = inside{i}({GIVEN}, {no}, {yes})\n"),
                 }
             }
         }
+    }
+
+    /// The groups that the node uses. They take all inputs of the document.
+    fn groups(&self, style: Style, i: usize) -> String {
+        let Self::Switch(form, selector, _) = self else { return String::new() };
+        let turn = i % 2 == 1;
+        let (formula, nodes) = (selector.formula(style, turn), selector.nodes(style, turn));
+        let x = style.x_type;
+        let inputs = format!("s: bool, t: bool, k: i32, x: {x}, y: f32, z: f32, v: f64, u: i32");
+        let select =
+            format!("group select{i}({inputs}) -> value: bool {{\nvalue = {formula}\n}}\n");
+        let inside = match form {
+            5 => return select,
+            6 => format!("value = ({formula}) ? yes : no\n"),
+            7 => format!("c = {nodes}\nvalue = control.switch(c, no, yes)\n"),
+            8 => format!("c = select{i}({GIVEN})\nvalue = pick(c, no, yes)\n"),
+            _ => return String::new(),
+        };
+        let select = if *form == 8 { select } else { String::new() };
+        format!(
+            "group inside{i}({inputs}, no: f32, yes: f32) -> value: f32 {{\n{inside}}}\n{select}"
+        )
     }
 }
 
@@ -300,12 +327,14 @@ impl Generated {
         let outputs = (0..n).map(|i| format!("output n{i}: f32 = n{i}\n"));
         let outputs = outputs.collect::<Vec<_>>().concat();
         let x = self.style.x_type;
+        let groups = self.nodes.iter().enumerate().map(|(i, it)| it.groups(self.style, i));
+        let groups = groups.collect::<Vec<_>>().concat();
         format!(
             "input s: bool = false\ninput t: bool = false\ninput k: i32 = 0\ninput x: {x} = 0\n\
              input y: f32 = 0\ninput z: f32 = 0\ninput v: f64 = 0\ninput u: i32 = 0\n\
              input w: f32 = 3\n{nodes}{outputs}\
              group pick(c: bool, no: f32, yes: f32) -> value: f32 {{\n\
-             value = control.switch(c, no, yes)\n}}\n"
+             value = control.switch(c, no, yes)\n}}\n{groups}"
         )
     }
 
@@ -329,7 +358,7 @@ impl Generated {
 /// that are earlier in each order which they may meet; in some documents, one arm reads any node.
 fn generated() -> impl Strategy<Value = Generated> {
     let n = 5_usize;
-    let node = (0_u8..8, 0_u8..5, selector(), any::<bool>(), [0_usize..100, 0..100, 0..100]);
+    let node = (0_u8..8, 0_u8..9, selector(), any::<bool>(), [0_usize..100, 0..100, 0..100]);
     let orders = prop::collection::vec(prop::collection::vec(any::<u16>(), n), 3);
     let loose = (prop::bool::weighted(0.4), 0..n, 0..n);
     let all_nodes = prop::collection::vec(node, n);
