@@ -67,7 +67,7 @@ enum Kind {
     Pictures,
     Animation {
         format: AnimationFormat,
-        writer: Option<AnimationWriter>,
+        writer: Option<Box<AnimationWriter>>,
     },
     /// One table or mesh per frame.
     Tables,
@@ -241,7 +241,7 @@ impl Saves {
             if let Kind::Animation { format, writer } = &mut save.kind {
                 let path = folder.join(&save.name);
                 let started = AnimationWriter::create(&path, *format, fps, frames.len());
-                *writer = Some(started.map_err(|error| stop(&error))?);
+                *writer = Some(Box::new(started.map_err(|error| stop(&error))?));
             }
         }
         Ok(())
