@@ -5,6 +5,7 @@
 //! axis and several views open the `view` axis, both outside `index`. [`Request::bind`] checks the
 //! whole request against a plan before anything runs.
 
+mod along_index;
 mod binding;
 mod error;
 mod given;

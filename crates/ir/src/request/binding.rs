@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Feature, Mask, Need, Type};
+use millstream_base::{Feature, Mask, Type};
+use millstream_node::Data;
 use millstream_node::convert::convert_value;
-use millstream_node::{Data, ScopeRule};
 
+use super::along_index::reads_along_index;
 use super::named::Named;
 use super::{Bound, BoundData, Chosen, Given, Request, RequestAxis, RequestError};
 use crate::graph::{GraphInput, InputId};
@@ -46,7 +47,7 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let elements = binding.elements(request.elements.as_ref(), has_state);
     let of_elements = binding.errors.split_off(n_errors);
     binding.chosen = elements.map(|mask| {
-        let is_kept = of_elements.is_empty() && !binding.reads_along_index(&wanted);
+        let is_kept = of_elements.is_empty() && !reads_along_index(plan, &wanted);
         let of = count.unwrap_or(1);
         if is_kept { Chosen::Kept { elements: mask, of } } else { Chosen::Masked(mask) }
     });
@@ -326,37 +327,6 @@ impl Binding<'_> {
             (Some(_), _) => {}
         }
         Some(mask.clone())
-    }
-
-    /// Whether a step that these outputs need reads along the index axis.
-    fn reads_along_index(&self, outputs: &[usize]) -> bool {
-        let plan = self.plan;
-        let is_along = |need: &Need| {
-            need.level == 0
-                && need.aspect == Aspect::Extent
-                && matches!(need.feature, Feature::Index | Feature::Position)
-        };
-        let needs_extent = outputs.iter().any(|output| {
-            let step = &plan.steps[plan.outputs[*output].source.step];
-            plan.needs_of(step).bits().any(|bit| is_along(plan.needs.need(bit)))
-        });
-        // Otherwise the extent is only read as a number.
-        let reduces = |rule: &ScopeRule| match rule {
-            ScopeRule::Along { feature, .. } => {
-                matches!(feature, Feature::Index | Feature::Position)
-            }
-            ScopeRule::Inject { .. } | ScopeRule::Each { .. } | ScopeRule::Modify { .. } => false,
-        };
-        needs_extent && {
-            let upstream = plan.steps_upstream(outputs);
-            plan.steps.iter().filter(|(id, _)| upstream[*id]).any(|(_, step)| match step.op {
-                StepOp::Call(instance) => {
-                    let inputs = &plan.instances[instance].inputs;
-                    inputs.iter().any(|input| input.scope.iter().any(reduces))
-                }
-                StepOp::Input(_) | StepOp::Const(_) => false,
-            })
-        }
     }
 
     /// The numbers of the elements, if `feature` is `index` and the index axis is open.
