@@ -66,7 +66,9 @@ impl Lack {
         }
         let untried = match self.n_untried {
             0 => String::new(),
-            n => format!("; {n} of them were not tried, because very many failed"),
+            n => format!(
+                "; {n} of them were not tried, because that takes more memory than the limit `bytes` allows"
+            ),
         };
         let n_cells = counted(self.n_cells as u64, "value");
         eprint(&format!("output `{name}` lacks {} of {n_cells}{untried}\n", self.n_missing));

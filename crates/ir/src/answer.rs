@@ -76,8 +76,8 @@ pub struct Partial {
     pub series: Series,
     /// The cells of the series that are missing.
     pub missing: Mask,
-    /// The number of missing cells that may not have failed: the search for the cells that fail
-    /// ended before it reached them, because too many did.
+    /// The number of missing cells that may not have failed: they were not tried, because the results
+    /// would have taken more bytes than the limit.
     pub n_untried: usize,
 }
 

@@ -46,7 +46,7 @@ pub struct Mark {
 }
 
 /// How results depend on a repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Via {
     /// Through this step.
     Step(StepId),
@@ -122,6 +122,24 @@ pub fn of_results(
     all
 }
 
+/// The marks of the state of a node after a tick, given those of its old and its next state. A node
+/// whose next state failed keeps the old one; inside scopes, it may have failed in some contexts only.
+pub fn of_next_state(
+    (reads, node): (&StateReads<'_>, usize),
+    has_failed: bool,
+    old: &[Unsettled],
+    next: Vec<Unsettled>,
+) -> Vec<Unsettled> {
+    if !has_failed {
+        return next;
+    }
+    let mut all = old.to_vec();
+    if reads.nodes[node].writer.is_some() {
+        merge(&mut all, next);
+    }
+    all
+}
+
 /// Adds repeats, each once, with the greatest number of rounds.
 pub fn merge(all: &mut Vec<Unsettled>, more: impl IntoIterator<Item = Unsettled>) {
     for one in more {
@@ -130,4 +148,23 @@ pub fn merge(all: &mut Vec<Unsettled>, more: impl IntoIterator<Item = Unsettled>
             None => all.push(one),
         }
     }
+}
+
+/// Adds marks, each once, with the greatest number of rounds.
+pub fn merge_marks(all: &mut Vec<Mark>, mut more: Vec<Mark>) {
+    if more.is_empty() {
+        return;
+    }
+    fn key(mark: &Mark) -> (&NodePath, Via, Option<usize>) {
+        (&mark.unsettled.path, mark.via, mark.moment)
+    }
+    all.append(&mut more);
+    all.sort_by(|a, b| key(a).cmp(&key(b)));
+    all.dedup_by(|again, first| {
+        let is_same = key(again) == key(first);
+        if is_same {
+            first.unsettled.rounds = first.unsettled.rounds.max(again.unsettled.rounds);
+        }
+        is_same
+    });
 }

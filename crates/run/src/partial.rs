@@ -1,23 +1,24 @@
 //! Outputs of which some cells fail: the values of the others.
 //!
 //! An evaluator gives an output a value only if none of its cells fails. If the request asks for
-//! the other cells ([`Request::with_partial`]), the plain walk finds them, whichever the evaluator
-//! is. So they are the same for all evaluators, and nothing changes where no cell fails.
+//! the other cells ([`Request::with_partial`]), a walk that leaves out cells that fail finds them,
+//! whichever the evaluator is. So they are the same for all evaluators, and nothing changes where no
+//! cell fails. The walk holds the results of all steps; many elements are evaluated block by block.
 
-use millstream_base::{Column, Mask};
-use millstream_ir::answer::{
-    Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, Partial, Series,
-};
+use millstream_base::Mask;
+use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog};
 use millstream_ir::plan::Plan;
-use millstream_ir::request::{LogDetail, Request, RequestAxis};
+use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
 use millstream_ir::states::is_state;
-use millstream_node::Data;
+use millstream_ir::unsettled::merge_marks;
 
-use crate::walk::{self, Sought, evaluate_partial};
+use crate::join::joined_output;
+use crate::marks::keep_known;
+use crate::parts::{HELD, Parts, Varying};
+use crate::walk::{self, GoodCells, add_failures};
 
-/// The first character of the names of results that parts of a request hold, which no name in a
-/// document has.
-pub(crate) const HELD: char = '/';
+/// Number of cells of a block.
+const BLOCK: usize = 1 << 16;
 
 /// Evaluates a request; an output of which some cells fail has the others, if the request asks for
 /// them.
@@ -37,6 +38,33 @@ pub fn evaluate(
     Ok(answer)
 }
 
+impl Parts<'_> {
+    /// Evaluates one part, a request to the plan, with an evaluator of the kind given to
+    /// [`new`](Self::new). Marks of results that are the same in all parts are among those of each
+    /// part from the first that computed them.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn evaluate(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        request: Request,
+    ) -> Result<Answer, EvalError> {
+        let mut answer = self.evaluate_with_all_marks(evaluator, request)?;
+        keep_known(self.plan(), &mut answer);
+        Ok(answer)
+    }
+
+    /// The same, also with the marks that concern no value of this part.
+    pub(crate) fn evaluate_with_all_marks(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        request: Request,
+    ) -> Result<Answer, EvalError> {
+        self.evaluate_by(request, &mut |plan, request| evaluate(evaluator, plan, request))
+    }
+}
+
 /// Whether cells of an output may be found that do not fail.
 fn lacks_cells(output: &OutputAnswer) -> bool {
     output.value.is_none() && !is_state(&output.name) && !output.name.starts_with(HELD)
@@ -48,70 +76,74 @@ fn complete(plan: &Plan, request: &Request, answer: &mut Answer) -> Result<(), E
     if answer.n_cells() < 2 || walk::is_required(plan) {
         return Ok(());
     }
-    let mut bound = request.bind(plan).map_err(EvalError::Request)?;
-    let n_asked = bound.outputs.len();
+    let n_asked = request.bind(plan).map_err(EvalError::Request)?.outputs.len();
     let failed = (0..n_asked).filter(|at| answer.outputs.get(*at).is_some_and(lacks_cells));
     let failed: Vec<usize> = failed.collect();
-    bound.outputs = failed.iter().map(|at| bound.outputs[*at]).collect();
-    bound.optional.clear();
-    let found = evaluate_partial(plan, (request, &bound), Sought::All, None)?;
-    for (output, partial) in failed.into_iter().zip(found.outputs) {
-        let output = &mut answer.outputs[output];
-        match partial {
-            // It failed only together with cells that other outputs need.
-            Some(Partial { series, missing, .. }) if missing.is_empty() => {
-                output.value = Some(series);
-            }
-            partial => output.partial = partial.map(Box::new),
-        }
+    let names = failed.iter().map(|at| answer.outputs[*at].name.to_string());
+    let names: Vec<String> = names.collect();
+    let request = request.clone().without_partial().only_outputs(&names);
+    let found = block_by_block(plan, &request, answer)?;
+    for (at, found) in failed.into_iter().zip(found.outputs) {
+        answer.outputs[at] = found;
     }
     if request.log != LogDetail::Off {
         answer.log.add(found.log);
     }
     add_failures(&mut answer.failures, found.failures);
+    merge_marks(&mut answer.unsettled, found.unsettled);
     Ok(())
 }
 
-/// Adds failures of further cells: each node once, with the lowest cell.
-fn add_failures(known: &mut Vec<NodeFailure>, more: Vec<NodeFailure>) {
-    for failure in more {
-        match known.iter_mut().find(|known| known.path == failure.path) {
-            Some(known) if failure.cell < known.cell => *known = failure,
-            Some(_) => {}
-            None => known.push(failure),
-        }
+/// The answer to a request, of which some cells fail. `whole` is the answer of an evaluator.
+fn block_by_block(plan: &Plan, request: &Request, whole: &Answer) -> Result<Answer, EvalError> {
+    let mut walk = GoodCells::default();
+    let Some(n) = whole.count else { return walk.evaluate(plan, request) };
+    let elements = request.asked_elements().cloned().unwrap_or_else(|| Mask::full(n));
+    let n_outer = whole.n_cells() / n.max(1);
+    let mut n_next = (BLOCK / n_outer.max(1)).clamp(1, n);
+    let block = |range| request.clone().mask(elements.slice(range));
+    // Without axes of their own, blocks would evaluate all elements for what reads along the axis.
+    let has_blocks = |bound: Bound| bound.kept_of().is_some();
+    if n < 2 || !block(0..1).bind(plan).map(has_blocks).map_err(EvalError::Request)? {
+        return walk.evaluate(plan, request);
     }
-    known.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut parts = match n_next < n {
+        true => Parts::new(&walk, plan, &block(0..n_next), Varying::Elements),
+        false => Parts::apart(plan),
+    };
+    let (mut answers, mut at) = (Vec::new(), 0);
+    while at < n {
+        let next = at..n.min(at + n_next);
+        let answer = match next == (0..n) {
+            true => walk.evaluate(plan, request)?,
+            false => {
+                let block = block(next.clone());
+                parts.evaluate_by(block, &mut |plan, request| walk.evaluate(plan, request))?
+            }
+        };
+        if walk.ran_out && next.len() > 1 {
+            n_next = next.len().div_ceil(4);
+            continue;
+        }
+        at = next.end;
+        answers.push(answer);
+    }
+    Ok(joined_blocks(answers, n))
 }
 
-/// The cells that did not fail of the output at a position of several answers, one for each moment;
-/// `None` if there are none.
-pub(crate) fn joined(answers: &[Answer], at: usize) -> Option<Partial> {
-    let first = answers.first()?;
-    let ty = first.outputs[at].ty;
-    let outputs = || answers.iter().map(|answer| &answer.outputs[at]);
-    outputs().find_map(OutputAnswer::known)?;
-    let varies = |axis: &RequestAxis| {
-        outputs().filter_map(OutputAnswer::known).any(|series| series.axes.contains(axis))
-    };
-    let inner: Vec<RequestAxis> = RequestAxis::ALL.into_iter().filter(varies).collect();
-    let n_inner = first.cells_of(&inner);
-    let (mut columns, mut missing) = (Vec::with_capacity(answers.len()), Mask::empty());
-    let mut n_untried = 0;
-    for (time, output) in outputs().enumerate() {
-        let (column, lacks) = match (&output.value, &output.partial) {
-            (Some(series), _) => (first.column_over(series, &inner), Mask::empty()),
-            (None, Some(partial)) => {
-                n_untried += partial.n_untried;
-                let lacks = first.missing_over(partial, &inner);
-                (first.column_over(&partial.series, &inner), lacks)
-            }
-            (None, None) => (Column::filled(&Partial::filler(ty), n_inner), Mask::full(n_inner)),
-        };
-        columns.push(column);
-        missing = missing.union(&lacks.shift((time * n_inner) as isize));
+/// The answer for `n` elements, given those for blocks of them.
+fn joined_blocks(mut answers: Vec<Answer>, n: usize) -> Answer {
+    if answers.len() == 1 {
+        return answers.remove(0);
     }
-    let data = Data::Many(Column::concat(ty, &columns)?);
-    let axes = [&[RequestAxis::Time], &inner[..]].concat();
-    Some(Partial { series: Series { data, axes }, missing, n_untried })
+    let n_outputs = answers[0].outputs.len();
+    let outputs = (0..n_outputs).map(|at| joined_output(&answers, at, RequestAxis::Index, true));
+    let outputs = outputs.collect();
+    let (mut failures, mut unsettled, mut log) = (Vec::new(), Vec::new(), RunLog::default());
+    for answer in &mut answers {
+        add_failures(&mut failures, std::mem::take(&mut answer.failures));
+        merge_marks(&mut unsettled, std::mem::take(&mut answer.unsettled));
+        log.add(std::mem::take(&mut answer.log));
+    }
+    Answer { outputs, failures, unsettled, log, count: Some(n), ..answers.remove(0) }
 }

@@ -22,8 +22,11 @@ use millstream_ir::unsettled::{Mark, Via};
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
-use crate::partial::{self, HELD};
 use crate::uses::{Use, uses};
+
+/// The first character of the names of results that parts of a request hold, which no name in a
+/// document has.
+pub(crate) const HELD: char = '/';
 
 /// Columns of up to this many elements are held whatever they cost.
 const SMALL: usize = 1 << 16;
@@ -118,24 +121,28 @@ impl<'a> Parts<'a> {
         Self { plan, held, by_name, spliced, needed, same, marks }
     }
 
+    /// The plan.
+    pub(crate) fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
     /// Whether a step is the same in all parts. Without repeats that may not settle, it is unknown.
     pub fn is_same(&self, step: StepId) -> bool {
         self.same.as_ref().is_some_and(|same| same[step])
     }
 
-    /// Evaluates one part, a request to the plan, with an evaluator of the kind given to
-    /// [`new`](Self::new). Marks of results that are the same in all parts are among those of each
-    /// part from the first that computed them.
+    /// Evaluates one part, a request to the plan, given how an evaluator of the kind given to
+    /// [`new`](Self::new) does. The answer has all marks, also those of results without a value.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
-    pub fn evaluate(
+    pub(crate) fn evaluate_by(
         &mut self,
-        evaluator: &mut dyn Evaluator,
         mut request: Request,
+        evaluate: &mut dyn FnMut(&Plan, &Request) -> Result<Answer, EvalError>,
     ) -> Result<Answer, EvalError> {
         if self.held.is_empty() {
-            let mut answer = partial::evaluate(evaluator, self.plan, &request)?;
+            let mut answer = evaluate(self.plan, &request)?;
             self.mark(&mut answer, 0);
             return Ok(answer);
         }
@@ -158,7 +165,7 @@ impl<'a> Parts<'a> {
                 Known::No => request.optional_output(name()),
             }
         }
-        let mut answer = partial::evaluate(evaluator, plan, &request)?;
+        let mut answer = evaluate(plan, &request)?;
         let n_log = answer.log.entries.len();
         answer.log.entries.drain(..n_given.min(n_log));
         self.mark(&mut answer, n_given);

@@ -16,15 +16,16 @@ use millstream_ir::answer::{
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId};
-use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::state_failures::withhold;
 use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::States;
-use millstream_ir::unsettled::{Mark, Unsettled, Via, of_results};
+use millstream_ir::unsettled::{Mark, Unsettled, Via, of_next_state, of_results};
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
+use crate::join::joined_output;
+use crate::marks::keep_known;
 use crate::partial;
 use crate::parts::{Parts, Varying};
 
@@ -38,17 +39,8 @@ pub fn tick(
     request: Request,
     states: &States,
 ) -> Result<(Answer, States), EvalError> {
-    tick_of(&mut Parts::apart(plan), evaluator, plan, request.with_states(plan), states)
-}
-
-fn tick_of(
-    parts: &mut Parts<'_>,
-    evaluator: &mut dyn Evaluator,
-    plan: &Plan,
-    request: Request,
-    states: &States,
-) -> Result<(Answer, States), EvalError> {
-    let mut answer = evaluated(parts, evaluator, plan, request, states)?;
+    let request = request.with_states(plan);
+    let mut answer = evaluated(&mut Parts::apart(plan), evaluator, plan, request, states)?;
     let mut next = states.clone();
     next.commit(&mut answer);
     Ok((answer, next))
@@ -62,7 +54,7 @@ fn evaluated(
     request: Request,
     states: &States,
 ) -> Result<Answer, EvalError> {
-    let mut answer = parts.evaluate(evaluator, states.given_to(plan, request))?;
+    let mut answer = parts.evaluate_with_all_marks(evaluator, states.given_to(plan, request))?;
     withhold(plan, &mut answer);
     Ok(answer)
 }
@@ -109,7 +101,7 @@ pub fn evaluate(
         request.progress = request.progress.map(|progress| progress.of_tick(n_done, n_ticks));
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
         let mut places = places.peekable();
-        let mut of_tick = Vec::new();
+        let (mut of_tick, mut failed) = (Vec::new(), Vec::new());
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX).without_partial();
             // Nodes inside scopes advance only if they are demanded.
@@ -120,9 +112,10 @@ pub fn evaluate(
             };
             let mut answer = evaluated(&mut parts, evaluator, plan, warm_up, &states)?;
             // Other failures are those of outputs, whose values in this frame are not requested.
-            let failed = reads.failed_in(&answer, &told).into_iter();
-            let failures = failed.flat_map(|(_, failures)| failures);
+            let of_told = reads.failed_in(&answer, &told).into_iter();
+            let failures = of_told.flat_map(|(_, failures)| failures);
             replayed.extend(failures.map(|it| NodeFailure { replayed: Some(frame), ..it }));
+            failed = marks.failed_in(&answer);
             states.commit(&mut answer);
             of_tick = answer.unsettled;
             log.add(answer.log);
@@ -133,15 +126,18 @@ pub fn evaluate(
         let next = if frame == last && !is_inside { &[][..] } else { &kept };
         for place in places {
             let request = request.at_frame(frame, place).and_outputs(plan, next);
-            let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
+            let mut answer = evaluated(&mut parts, evaluator, plan, request, &before)?;
+            failed = marks.failed_in(&answer);
+            states = before.clone();
+            states.commit(&mut answer);
             reads.keep_failures(&mut answer, &steps, &told);
             of_tick = std::mem::take(&mut answer.unsettled);
             answer.unsettled = marks.of_results(&steps, &of_tick, is_axis.then_some(place));
+            keep_known(plan, &mut answer);
             log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
-            states = next;
         }
-        marks.advance(of_tick);
+        marks.advance(of_tick, &failed);
     }
     let answers: Vec<Answer> = answers.into_iter().flatten().collect();
     let mut answer =
@@ -184,8 +180,18 @@ impl Marks<'_> {
         marks
     }
 
-    /// Passes to the state after a tick, given the marks of its evaluation.
-    fn advance(&mut self, of_tick: Vec<Mark>) {
+    /// The nodes whose next state failed in a tick.
+    fn failed_in(&self, answer: &Answer) -> Vec<usize> {
+        if answer.failures.is_empty() && answer.calls.failed.is_empty() {
+            return Vec::new();
+        }
+        let failed = self.reads.failed_in(answer, self.depends).into_iter();
+        failed.map(|(node, _)| node).collect()
+    }
+
+    /// Passes to the state after a tick, given the marks of its evaluation and the nodes whose next
+    /// state failed in it.
+    fn advance(&mut self, of_tick: Vec<Mark>, failed: &[usize]) {
         if of_tick.is_empty() && self.of_state.is_empty() {
             return;
         }
@@ -196,15 +202,15 @@ impl Marks<'_> {
             }
             let steps: Vec<StepId> = self.reads.steps_of(node).collect();
             let depends = self.reads.of_node(node);
-            of_results(self.plan, (&steps, &|_| None), (self.reads, &depends), &all)
+            let next = of_results(self.plan, (&steps, &|_| None), (self.reads, &depends), &all);
+            let old = self.of_state.get(node).map_or(&[][..], Vec::as_slice);
+            of_next_state((self.reads, node), failed.contains(&node), old, next)
         };
         self.of_state = (0..self.depends.len()).map(next).collect();
     }
 }
 
-/// Answers a request for any moments of a plan, none of which reads state. If a node fails in some of
-/// several moments, the steps that read it do not run; then each moment is evaluated by itself too,
-/// so that the repeats that do not settle in other moments are known.
+/// Answers a request for any moments of a plan, none of which reads state.
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
@@ -215,35 +221,8 @@ pub fn at_once(
     request: &Request,
 ) -> Result<Answer, EvalError> {
     let mut answer = partial::evaluate(evaluator, plan, request)?;
-    if !answer.failures.is_empty() && answer.times.is_some_and(|n| n > 1) {
-        mark_each_moment(evaluator, plan, request, &mut answer)?;
-    }
+    keep_known(plan, &mut answer);
     Ok(answer)
-}
-
-/// Adds the marks of repeats that did not settle in some moment.
-fn mark_each_moment(
-    evaluator: &mut dyn Evaluator,
-    plan: &Plan,
-    request: &Request,
-    answer: &mut Answer,
-) -> Result<(), EvalError> {
-    if !may_be_unsettled(plan) {
-        return Ok(());
-    }
-    let is_known = |mark: &Mark| {
-        let mut known = answer.unsettled.iter().filter(|it| it.moment.is_none());
-        known.any(|it| it.unsettled.path == mark.unsettled.path)
-    };
-    let mut more = Vec::new();
-    for moment in 0..answer.times.unwrap_or(0) {
-        let mut alone = evaluator.evaluate(plan, &request.at_moment(moment))?;
-        alone.unsettled.retain(|mark| !is_known(mark));
-        let mark = |mark| Mark { moment: Some(moment), ..mark };
-        more.extend(alone.unsettled.into_iter().map(mark));
-    }
-    answer.unsettled.extend(more);
-    Ok(())
 }
 
 /// Whether a frame can be reached by ticks from the frame `start` on.
@@ -337,24 +316,9 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
         return empty(plan, request);
     };
     let (views, count) = (first.views, first.count);
-    let mut outputs = Vec::with_capacity(first.outputs.len());
-    for (i, output) in first.outputs.iter().enumerate() {
-        let all: Option<Vec<&Series>> =
-            answers.iter().map(|answer| answer.outputs[i].value.as_ref()).collect();
-        let value = all.map(|all| {
-            let varies = |axis: &RequestAxis| all.iter().any(|series| series.axes.contains(axis));
-            let inner: Vec<RequestAxis> = RequestAxis::ALL.into_iter().filter(varies).collect();
-            let columns = all.iter().map(|series| first.column_over(series, &inner));
-            let columns: Vec<Column> = columns.collect();
-            let column = Column::concat(output.ty, &columns);
-            let data = Data::Many(column.expect("an output has one type at all times"));
-            let axes = [&[RequestAxis::Time], &inner[..]].concat();
-            Series { data, axes }
-        });
-        let is_partial = value.is_none() && request.wants_partial();
-        let partial = if is_partial { partial::joined(&answers, i).map(Box::new) } else { None };
-        outputs.push(OutputAnswer { value, partial, ..output.clone() });
-    }
+    let wants_partial = request.wants_partial();
+    let of_all = |at| joined_output(&answers, at, RequestAxis::Time, wants_partial);
+    let outputs = (0..first.outputs.len()).map(of_all).collect();
     let mut answers = answers;
     let marks = answers.iter_mut().flat_map(|answer| std::mem::take(&mut answer.unsettled));
     let unsettled = marks.collect();

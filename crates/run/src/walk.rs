@@ -27,6 +27,7 @@ mod choose;
 mod clock;
 mod failure;
 mod gather;
+mod good_cells;
 mod idle_loops;
 mod log;
 mod mode;
@@ -64,7 +65,7 @@ use state::StateCalls;
 
 pub(crate) use choose::arm;
 pub(crate) use mode::{Arm, Mode, Run};
-pub(crate) use partial::{Sought, evaluate_partial};
+pub(crate) use partial::{GoodCells, add_failures, evaluate_up_to_lowest};
 pub(crate) use plain::{Plain, evaluate, evaluate_within, is_required};
 pub(crate) use scope::LoopKey;
 use task::{Body, Gathered, Pending};

@@ -3,6 +3,7 @@
 mod answers;
 mod bake;
 mod bake_animations;
+mod bake_as_run;
 mod bake_disk;
 mod bake_files;
 mod bake_state;

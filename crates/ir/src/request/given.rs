@@ -1,6 +1,6 @@
 //! The data of a request, for callers that complete or describe it.
 
-use millstream_base::{Feature, FeatureSet};
+use millstream_base::{Feature, FeatureSet, Mask};
 
 use super::{Given, Request, RequestAxis};
 use crate::plan::Plan;
@@ -76,6 +76,11 @@ impl Request {
             .iter()
             .filter(|(_, given)| matches!(given, Given::Along(RequestAxis::Index, _)));
         columns.map(|(name, _)| name.as_str())
+    }
+
+    /// The elements asked for, if not all are.
+    pub fn asked_elements(&self) -> Option<&Mask> {
+        self.elements.as_ref()
     }
 
     /// The number of elements, as far as the request alone determines it.

@@ -55,6 +55,7 @@ impl Request {
     /// Requests only these outputs.
     pub fn only_outputs(mut self, names: &[String]) -> Self {
         self.outputs = Some(names.to_vec());
+        self.optional.clear();
         self
     }
 

@@ -12,7 +12,7 @@ use millstream_node::unsettled::Unsettled;
 use millstream_node::{Call, Data, Failure};
 
 use crate::chunked::Chunked;
-use crate::walk::{self, Sought};
+use crate::walk;
 
 /// The result of a round.
 pub(super) enum Round {
@@ -92,8 +92,8 @@ impl<'b> Evaluation<'b> {
         let mut first = 0;
         if bound.count.is_some_and(|n| n > 1) {
             let (plan, of) = (&self.body.plan, (&self.request, bound));
-            let found = walk::evaluate_partial(plan, of, Sought::UpToLowest, is_over)
-                .map_err(|error| failed(&error))?;
+            let found =
+                walk::evaluate_up_to_lowest(plan, of, is_over).map_err(|error| failed(&error))?;
             let missing = found.outputs.iter().map(|output| match output {
                 None => Some(0),
                 Some(partial) => partial.missing.iter().next(),

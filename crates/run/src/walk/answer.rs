@@ -287,7 +287,7 @@ impl<'a, M: Mode> Walk<'a, M> {
 
     /// The value of a source if all of it was computed in the context of the request, perhaps
     /// without a demand.
-    fn computed(&mut self, source: StepSource, bound: &Bound) -> Option<Series> {
+    pub(super) fn computed(&mut self, source: StepSource, bound: &Bound) -> Option<Series> {
         let home = self.home(source.step, self.root);
         let slot = self.store.find(source.step, home)?;
         if self.store.state(slot) != State::Full {

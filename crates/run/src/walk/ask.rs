@@ -47,7 +47,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         let state = self.store.state(slot);
         let demand = match (state, &self.stack[top].demand) {
             (State::Full | State::Failed | State::Released, _) => return Ok(false),
-            (State::Empty, Demand::Full) => return Ok(self.store.rest(slot).bad.is_none()),
+            (State::Empty, Demand::Full) if self.store.rest(slot).bad.is_none() => return Ok(true),
+            (State::Empty, Demand::Full) => Demand::Full,
             (State::Empty, Demand::Part(cells)) => {
                 let cells = Rc::clone(cells);
                 let shape = self.shape_of(step, frame)?;
@@ -78,10 +79,17 @@ impl<'a, M: Mode> Walk<'a, M> {
                 Demand::part(shape, rest)
             }
         };
-        if self.is_bad(slot, &demand)? {
-            return Ok(false);
-        }
-        self.stack[top].demand = demand;
+        self.stack[top].demand = match self.is_bad(slot, &demand)? {
+            false => demand,
+            true if self.mode.leaves_out() => match self.without_bad(top, &demand)? {
+                Some(rest) => {
+                    self.store.rest_mut(slot).shape = rest.shape;
+                    Demand::Part(rest)
+                }
+                None => return Ok(false),
+            },
+            true => return Ok(false),
+        };
         Ok(true)
     }
 

@@ -4,12 +4,14 @@
 //! over it of every step that reads it; a demand that contains one of them fails, any other demand
 //! is computed. So failures do not depend on the order of demands.
 
+use std::rc::Rc;
+
 use millstream_base::Mask;
 use millstream_ir::RequestAxis;
 use millstream_ir::answer::NodeFailure;
 use millstream_node::Failure;
 
-use super::{Demand, Mode, Place, Stop, Task, Walk};
+use super::{Cells, Demand, Mode, Place, Stop, Task, Walk};
 use crate::shape::{AxisId, ShapeId, Shapes};
 use crate::store::{Bad, Outputs, SlotId, State};
 
@@ -24,6 +26,30 @@ impl<M: Mode> Walk<'_, M> {
                 Ok(!asked.intersect(&bad.cells).is_empty())
             }
         }
+    }
+
+    /// A demand on the step of a task without the cells known to fail; `None` if none is left.
+    pub(super) fn without_bad(
+        &mut self,
+        top: usize,
+        demand: &Demand,
+    ) -> Result<Option<Rc<Cells>>, Stop> {
+        let Task { step, frame, slot, .. } = self.stack[top];
+        if self.store.state(slot) == State::Failed {
+            return Ok(None);
+        }
+        let cells = match demand {
+            Demand::Part(cells) => Rc::clone(cells),
+            Demand::Full => {
+                let shape = self.shape_of(step, frame)?;
+                let mask = Mask::full(self.shapes.n_cells(shape)?);
+                Rc::new(Cells { shape, mask })
+            }
+        };
+        let Some(bad) = self.store.rest(slot).bad.clone() else { return Ok(Some(cells)) };
+        let bad = self.shapes.project(bad.shape, &bad.cells, cells.shape)?;
+        let mask = cells.mask.difference(&bad);
+        Ok((!mask.is_empty()).then(|| Rc::new(Cells { shape: cells.shape, mask })))
     }
 
     /// Whether demanded cells of a place are missing because a step failed.
@@ -105,7 +131,7 @@ impl<M: Mode> Walk<'_, M> {
         self.remember(slot, bad)
     }
 
-    fn remember(&mut self, slot: SlotId, bad: Option<Bad>) -> Result<(), Stop> {
+    pub(super) fn remember(&mut self, slot: SlotId, bad: Option<Bad>) -> Result<(), Stop> {
         let Some(bad) = bad.filter(|bad| bad.shape != Shapes::scalar()) else {
             self.set_failed(slot);
             return Ok(());

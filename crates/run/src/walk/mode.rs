@@ -118,6 +118,12 @@ pub(crate) trait Mode: Sized {
     #[inline(always)]
     fn failed(_walk: &mut Walk<'_, Self>, _top: usize, _failure: Failure, _shape: ShapeId) {}
 
+    /// Whether cells that fail are left out of demands, which otherwise fail as a whole.
+    #[inline(always)]
+    fn leaves_out(&self) -> bool {
+        false
+    }
+
     /// The number of threads that a function may use.
     #[inline(always)]
     fn n_threads(&self) -> usize {

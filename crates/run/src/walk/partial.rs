@@ -1,36 +1,61 @@
 //! The cells of outputs that do not fail, if others do.
 //!
-//! A demand that contains a failing cell fails as a whole, and tells only the lowest cell at which
-//! the kernel failed. So an output is demanded in parts: a part that fails is divided into halves
-//! without the cells known to fail, until the parts are computed. As all demands of a walk share
-//! the store, a cell is computed once, and has the value that it has in a demand for all cells. Each
-//! output has a walk of its own: a node may fail in cells that only another output needs.
+//! In other walks a demand that contains a failing cell fails as a whole. This walk leaves such cells
+//! out: a function that fails at some cells runs on the others (`good_cells`), and a step that lacks
+//! cells of an input starts again with the cells that are left. So one demand computes all cells that
+//! do not fail, each as part of a few runs, however many fail. Each output has a walk of its own: a
+//! node may fail in cells that only another output needs.
 
 use std::rc::Rc;
 
 use millstream_base::{Column, Mask, Type};
-use millstream_ir::answer::{EvalError, NodeFailure, Partial, RunLog, Series};
+use millstream_ir::answer::{
+    Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, Partial, RunLog, Series,
+};
+use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, Request};
 use millstream_node::Data;
 
-use super::{Cells, Demand, Mode, Place, Walk};
+use super::{Cells, Demand, Mode, Place, Progress, Stop, Walk};
 use crate::store::State;
 
-/// Maximal number of demands for an output. Cells that are left then count as missing.
-const MAX_DEMANDS: usize = 1 << 14;
+/// The walk that leaves out cells that fail. Buffers are not reused: a step that lacks cells starts
+/// again, and then reads its inputs again.
+struct LeavingOut {
+    sought: Sought,
+    /// Whether the results would have taken more bytes than allowed.
+    ran_out: bool,
+}
 
-/// The walk in which outputs are demanded in parts. Buffers are not reused: a step that failed may
-/// be demanded again, and then reads its inputs again.
-struct InParts;
+impl LeavingOut {
+    fn new(sought: Sought) -> Self {
+        Self { sought, ran_out: false }
+    }
+}
 
-impl Mode for InParts {
+impl Mode for LeavingOut {
     const KEEPS_RESULTS: bool = true;
+
+    fn advance(walk: &mut Walk<'_, Self>, top: usize) -> Result<Option<Progress>, Stop> {
+        if !walk.mode.leaves_out() {
+            return Ok(None);
+        }
+        let progress = walk.advance(top)?;
+        if matches!(progress, Progress::Done) && walk.starts_again(top)? {
+            return Ok(Some(Progress::Waiting));
+        }
+        Ok(Some(progress))
+    }
+
+    fn leaves_out(&self) -> bool {
+        self.sought == Sought::All
+    }
 }
 
 /// The cells that are sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sought {
+enum Sought {
     /// All that do not fail.
     All,
     /// Those before the lowest one that fails.
@@ -38,45 +63,118 @@ pub(crate) enum Sought {
 }
 
 /// The cells of some outputs that do not fail.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PartialOutputs {
     /// One for each output of the request, with no cell missing if none fails; `None` if all do.
     pub(crate) outputs: Vec<Option<Partial>>,
-    /// The nodes that failed in any part, each at its lowest cell.
+    /// The nodes that failed, each at its lowest cell.
     pub(crate) failures: Vec<NodeFailure>,
-    pub(crate) log: RunLog,
 }
 
-/// Evaluates the cells that do not fail of the outputs of a request that was bound to the plan;
-/// `is_over` says whether the call that it is a part of is cancelled.
-pub(crate) fn evaluate_partial(
+/// Evaluates the cells before the lowest one that fails, of the outputs of a request that was bound
+/// to the plan; `is_over` says whether the call that it is a part of is cancelled.
+pub(crate) fn evaluate_up_to_lowest(
     plan: &Plan,
     (request, bound): (&Request, &Bound),
-    sought: Sought,
     is_over: Option<&(dyn Fn() -> bool + Sync)>,
 ) -> Result<PartialOutputs, EvalError> {
-    let outputs = Vec::with_capacity(bound.outputs.len());
-    let mut found = PartialOutputs { outputs, failures: Vec::new(), log: RunLog::default() };
+    let mut found = PartialOutputs::default();
     for position in &bound.outputs {
         let output = &plan.outputs[*position];
-        let mut walk = Walk::new(plan, request, bound, InParts).within(is_over);
-        found.outputs.push(walk.partial(output.source, output.ty, bound, sought)?);
+        let mode = LeavingOut::new(Sought::UpToLowest);
+        let mut walk = Walk::new(plan, request, bound, mode).within(is_over);
+        found.outputs.push(walk.partial(output.source, output.ty, bound)?);
         found.failures.append(&mut walk.failures);
-        found.log.add(walk.told());
     }
     Ok(found)
 }
 
-impl Walk<'_, InParts> {
-    /// The cells of an output that do not fail; `None` if all do.
+/// The evaluator of outputs of which some cells fail: they have the others.
+#[derive(Debug, Default)]
+pub(crate) struct GoodCells {
+    /// Whether the last evaluation ended before all cells were tried, because the results would have
+    /// taken more bytes than allowed.
+    pub(crate) ran_out: bool,
+}
+
+impl Evaluator for GoodCells {
+    fn name(&self) -> &'static str {
+        "good cells"
+    }
+
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
+        self.ran_out = false;
+        let mut answer = Answer {
+            outputs: Vec::with_capacity(bound.outputs.len() + bound.optional.len()),
+            failures: Vec::new(),
+            unsettled: Vec::new(),
+            log: RunLog::default(),
+            calls: Calls::default(),
+            times: bound.times,
+            views: bound.views,
+            count: bound.masked().map(Mask::len).or(bound.count),
+        };
+        let mut optional = vec![None; bound.optional.len()];
+        for position in &bound.outputs {
+            let output = &plan.outputs[*position];
+            let mut walk = Walk::new(plan, request, bound, LeavingOut::new(Sought::All));
+            let found = walk.partial(output.source, output.ty, bound)?;
+            self.ran_out |= walk.mode.ran_out;
+            let (value, partial) = match found {
+                Some(Partial { series, missing, .. }) if missing.is_empty() => (Some(series), None),
+                found => (None, found.map(Box::new)),
+            };
+            let name = std::sync::Arc::clone(&output.name);
+            answer.outputs.push(OutputAnswer { name, ty: output.ty, value, partial });
+            for (value, position) in optional.iter_mut().zip(&bound.optional) {
+                let source = plan.outputs[*position].source;
+                *value = value.take().or_else(|| walk.computed(source, bound));
+            }
+            add_failures(&mut answer.failures, std::mem::take(&mut walk.failures));
+            answer.unsettled.append(&mut walk.unsettled);
+            answer.log.add(walk.told());
+        }
+        for (value, position) in optional.into_iter().zip(&bound.optional) {
+            let output = &plan.outputs[*position];
+            let name = std::sync::Arc::clone(&output.name);
+            answer.outputs.push(OutputAnswer { name, ty: output.ty, value, partial: None });
+        }
+        Ok(answer)
+    }
+}
+
+/// Adds failures of further cells: each node once, with the lowest cell.
+pub(crate) fn add_failures(known: &mut Vec<NodeFailure>, more: Vec<NodeFailure>) {
+    for failure in more {
+        match known.iter_mut().find(|known| known.path == failure.path) {
+            Some(known) if failure.cell < known.cell => *known = failure,
+            Some(_) => {}
+            None => known.push(failure),
+        }
+    }
+    known.sort_by(|a, b| a.path.cmp(&b.path));
+}
+
+impl Walk<'_, LeavingOut> {
+    /// The sought cells of an output that do not fail; `None` if there are none.
     fn partial(
         &mut self,
         source: StepSource,
         ty: Type,
         bound: &Bound,
-        sought: Sought,
     ) -> Result<Option<Partial>, EvalError> {
-        let StepOp::Call(_) = self.plan.steps[source.step].op else { return Ok(None) };
+        if !matches!(self.plan.steps[source.step].op, StepOp::Call(_)) {
+            let place = self.place(source, self.root);
+            let (data, shape) = self.read(place);
+            let (data, axes) = (data.clone(), self.axes(shape));
+            let (missing, n_untried) = (Mask::empty(), 0);
+            return Ok(Some(Partial { series: Series { data, axes }, missing, n_untried }));
+        }
         let cells = match self.demand(source, bound)? {
             Demand::Part(cells) => cells,
             Demand::Full => match self.all_cells(source.step)? {
@@ -84,7 +182,7 @@ impl Walk<'_, InParts> {
                 None => return Ok(None),
             },
         };
-        let n_untried = self.try_parts(source, &cells, sought)?;
+        let n_untried = self.compute(source, &cells)?;
         let place = self.place(source, self.root);
         let missing = match self.computed_among(place, &cells) {
             Some(done) => cells.mask.difference(&done),
@@ -93,8 +191,6 @@ impl Walk<'_, InParts> {
         if missing.len() == cells.mask.len() {
             return Ok(None);
         }
-        // A cell may have been computed for another output.
-        let n_untried = n_untried.min(missing.len());
         let (data, shape) = self.read(place);
         let data = data.clone();
         let Ok(map) = self.shapes.map(cells.shape, shape) else { return Ok(None) };
@@ -109,7 +205,7 @@ impl Walk<'_, InParts> {
         });
         column.overwrite(&missing, &Column::filled(&Partial::filler(ty), 1), |_| 0);
         let series = Series { data: Data::Many(column), axes: self.axes(cells.shape) };
-        Ok(Some(Partial { series, missing, n_untried }))
+        Ok(Some(Partial { series, n_untried: n_untried.min(missing.len()), missing }))
     }
 
     /// All cells of a step in the context of the request; `None` if they cannot be found.
@@ -119,53 +215,37 @@ impl Walk<'_, InParts> {
         Ok(n_cells.map(|n| Rc::new(Cells { shape, mask: Mask::full(n) })))
     }
 
-    /// Demands these cells part by part, until each one sought is computed or known to fail. Returns
-    /// the number of cells that were not tried.
-    fn try_parts(
-        &mut self,
-        source: StepSource,
-        cells: &Cells,
-        sought: Sought,
-    ) -> Result<usize, EvalError> {
-        // The lowest part is the last one.
-        let mut ahead = vec![cells.mask.clone()];
-        let (mut n_left, mut n_untried) = (MAX_DEMANDS, 0);
-        let mut lowest_bad = usize::MAX;
-        while let Some(asked) = ahead.pop() {
-            let part = self.without_bad(source, cells, &asked);
-            lowest_bad = lowest_bad.min(first_of(&asked.difference(&part)));
-            if part.is_empty() {
-                continue;
-            }
-            if n_left == 0 || sought == Sought::UpToLowest && first_of(&part) > lowest_bad {
-                n_untried += part.len();
-                continue;
-            }
-            n_left -= 1;
-            let demand = Demand::part(cells.shape, part.clone());
+    /// Demands these cells until each one sought is computed or known to fail. Returns the number of
+    /// cells that were not tried.
+    fn compute(&mut self, source: StepSource, cells: &Cells) -> Result<usize, EvalError> {
+        let mut asked = cells.mask.clone();
+        while !asked.is_empty() {
+            let demand = Demand::part(cells.shape, asked.clone());
             match self.is_computed(source, &demand) {
-                Ok(true) => continue,
+                Ok(true) => break,
                 Ok(false) => {}
                 Err(EvalError::Bytes { .. } | EvalError::Memory { .. }) => {
                     self.stack.clear();
                     self.pending.clear();
-                    (n_left, n_untried) = (0, n_untried + part.len());
-                    continue;
+                    self.mode.ran_out = true;
+                    return Ok(self.without_known(source, cells, &asked).len());
                 }
                 Err(error) => return Err(error),
             }
-            let rest = self.without_bad(source, cells, &part);
-            lowest_bad = lowest_bad.min(first_of(&part.difference(&rest)));
-            if rest.len() == 1 && part.len() == 1 {
-                // It fails for a reason that is not told by cells.
-                lowest_bad = lowest_bad.min(first_of(&part));
-                continue;
+            let rest = self.without_known(source, cells, &asked);
+            let rest = match self.mode.sought {
+                Sought::All => rest,
+                Sought::UpToLowest => {
+                    asked.difference(&rest).bounds().map_or(rest, |bad| asked.within(0..bad.start))
+                }
+            };
+            if rest.len() == asked.len() {
+                // They fail for a reason that is not told by cells.
+                break;
             }
-            let half = rest.len() / 2;
-            ahead.push(rest.slice(half..rest.len()));
-            ahead.push(rest.slice(0..half));
+            asked = rest;
         }
-        Ok(n_untried)
+        Ok(0)
     }
 
     /// Whether a demand on an output is computed, after trying it.
@@ -181,7 +261,7 @@ impl Walk<'_, InParts> {
     }
 
     /// A part of the cells of an output, without those known to fail.
-    fn without_bad(&mut self, source: StepSource, cells: &Cells, part: &Mask) -> Mask {
+    fn without_known(&mut self, source: StepSource, cells: &Cells, part: &Mask) -> Mask {
         let home = self.home(source.step, self.root);
         let Some(slot) = self.store.find(source.step, home) else { return part.clone() };
         if self.store.state(slot) == State::Failed {
@@ -192,6 +272,33 @@ impl Walk<'_, InParts> {
             Ok(bad) => part.difference(&bad),
             Err(_) => part.clone(),
         }
+    }
+
+    /// Whether the task at `top`, which is done, starts again: it has met cells that fail, and others
+    /// that it was asked for are left.
+    fn starts_again(&mut self, top: usize) -> Result<bool, Stop> {
+        let slot = self.stack[top].slot;
+        if self.stack[top].phase == 0
+            || self.store.is_done(slot)
+            || self.store.rest(slot).bad.is_none()
+        {
+            return Ok(false);
+        }
+        let demand = self.stack[top].demand.clone();
+        let Some(rest) = self.without_bad(top, &demand)? else { return Ok(false) };
+        if let Demand::Part(before) = &demand
+            && before.mask.len() == rest.mask.len()
+        {
+            return Ok(false);
+        }
+        if self.store.state(slot) == State::Partial
+            && self.store.rest(slot).done.as_deref().is_some_and(|done| done.covers(&rest.mask))
+        {
+            return Ok(false);
+        }
+        self.stack[top].demand = Demand::Part(rest);
+        self.stack[top].phase = 0;
+        Ok(true)
     }
 
     /// Those of some cells that are computed; `None` if none is.
@@ -208,8 +315,4 @@ impl Walk<'_, InParts> {
             }
         }
     }
-}
-
-fn first_of(mask: &Mask) -> usize {
-    mask.iter().next().unwrap_or(usize::MAX)
 }

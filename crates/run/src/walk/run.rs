@@ -16,6 +16,7 @@ use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use smallvec::SmallVec;
 
 use super::choose::overwrite;
+use super::good_cells::{Called, lacks_output};
 use super::{Cells, Demand, Mode, Place, Run, Stop, Task, Walk};
 use crate::kernel::{Crew, Operand, call};
 use crate::lanes::push_lanes;
@@ -228,11 +229,15 @@ impl<'a, M: Mode> Walk<'a, M> {
         for column in unused {
             self.buffers.give(column);
         }
-        self.note_unsettled(self.stack[top].step, unsettled);
-        if result.is_err() {
+        if let Err(failure) = &result {
             // A function that was interrupted did not fail.
             self.clock.check().map_err(Stop::All)?;
+            if self.mode.leaves_out() && failure.element.is_some() {
+                self.fail(top, failure.clone(), Some(shape))?;
+                return self.run_on_good_cells(top, &Called { instance, function, places });
+            }
         }
+        self.note_unsettled(self.stack[top].step, unsettled);
         self.clock.look_next();
         self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
     }
@@ -297,8 +302,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             results.push(match output {
                 Output::Ignored => None,
                 Output::Wanted(_) => {
-                    let message = format!("the node type gives no output {k}");
-                    return self.fail(top, Failure::whole(message), None);
+                    return self.fail(top, lacks_output(k), None);
                 }
                 Output::Done(data) => Some(self.merged(top, k, data, mask, n_cells, shape)),
             });

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use millstream_base::same::Same;
-use millstream_base::{Column, Footprint, Mask, Type, Value};
+use millstream_base::{Column, Footprint, Limits, Mask, Value};
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::request::RequestAxis;
 use millstream_ir::{Evaluator, Plan, Request};
-use millstream_run::{AnyEvaluator, EVALUATORS, Lazy, Parts, Varying, partial, ticks};
+use millstream_run::{AnyEvaluator, Chunked, EVALUATORS, Lazy, Parts, Varying, partial, ticks};
 use millstream_testkit::agreement::expect;
 use millstream_testkit::generate::{Case, REGISTRY, cases, cases_with_repeats};
 use millstream_testkit::naive::Expected;
@@ -221,19 +221,77 @@ fn blocks_of_elements_lack_the_elements_that_fail() {
     }
 }
 
+/// An index for each of many elements: outside of a list of three for one out of `every`, at random.
+fn scattered(n: u32, every: u32) -> Vec<i32> {
+    let hash = |i: u32| i.wrapping_mul(0x9E37_79B9).rotate_left(15).wrapping_mul(0x85EB_CA6B) >> 8;
+    (0..n).map(|i| if hash(i) % every == 0 { 7 } else { (i % 3) as i32 }).collect()
+}
+
 #[test]
-fn the_search_for_failing_cells_ends() {
+fn all_elements_are_found_that_do_not_fail_however_many_do() {
     let plan = plan(GET);
-    // Every other one of many elements fails, and one at the end does not.
-    let all: Vec<i32> = (0..60_000).map(|i| if i % 2 == 0 { 0 } else { 5 }).collect();
-    let request = Request::new().column("i", indices(&all)).output("y").with_partial();
-    let answer = partial::evaluate(&mut Lazy, &plan, &request).expect("it fits");
-    let found = answer.output("y").and_then(|it| it.partial.as_ref()).expect("some do not fail");
-    assert!(found.n_untried > 0 && found.n_untried < 60_000);
-    let y = answer.partial_column::<f32>("y").expect("some do not fail");
-    assert_eq!(y.iter().flatten().count(), 60_000 - found.missing.len());
-    for (i, value) in y.iter().enumerate() {
-        assert!(value.is_none() || (i % 2 == 0 && *value == Some(1.0)), "{i}: {value:?}");
+    for (every, is_sorted) in [(100, false), (2, false), (1, false), (2, true)] {
+        let mut all = scattered(70_000, every);
+        if is_sorted {
+            all.sort_unstable_by_key(|i| -i);
+        }
+        let request = Request::new().column("i", indices(&all)).output("y").with_partial();
+        let answer = partial::evaluate(&mut Lazy, &plan, &request).expect("it fits");
+        let expected = all.iter().map(|i| (*i < 3).then(|| ((i + 1) * (i + 1)) as f32));
+        let expected: Vec<Option<f32>> = expected.collect();
+        let found = answer.partial_column::<f32>("y").unwrap_or_else(|| vec![None; all.len()]);
+        assert!(found == expected, "one out of {every}");
+        let first = expected.iter().position(Option::is_none);
+        assert_eq!(answer.failures[0].cell, [("index", first.expect("one fails"))]);
+        assert_eq!(
+            answer.output("y").and_then(|it| it.partial.as_ref()).map_or(0, |it| it.n_untried),
+            0
+        );
     }
-    assert_eq!(found.series.data.ty(), Type::F32);
+}
+
+#[test]
+fn blocks_of_elements_stand_side_by_side_in_each_moment() {
+    let plan = plan(
+        "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]
+         n1 = input i: i32
+         n2 = input t: f32
+         n3 = list.get n0 n1
+         n4 = math.add n3 n2
+         output y n4
+         output at n2",
+    );
+    let all = scattered(50_000, 10);
+    let request = Request::new().column("i", indices(&all)).times(vec![0.0, 1.0, 2.0]);
+    let request = request.per_time("t", Column::from_vec(vec![0.0_f32, 10.0, 20.0])).with_partial();
+    let some = Mask::from_predicate(&Mask::full(all.len()), |i| i % 5 != 0);
+    for (name, mut evaluator) in evaluators() {
+        for mask in [None, Some(&some)] {
+            let (request, elements) = match mask {
+                Some(mask) => (request.clone().mask(mask.clone()), mask.clone()),
+                None => (request.clone(), Mask::full(all.len())),
+            };
+            let answer = partial::evaluate(&mut *evaluator, &plan, &request).expect("it fits");
+            let one = |t: f32| {
+                let of = elements.iter().map(|i| all[i]);
+                of.map(move |i| (i < 3).then(|| (i + 1) as f32 + t)).collect::<Vec<_>>()
+            };
+            let expected = [one(0.0), one(10.0), one(20.0)].concat();
+            let found = answer.partial_column::<f32>("y").expect("some do not fail");
+            assert!(found == expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn blocks_shrink_until_their_results_fit() {
+    let plan = plan(GET);
+    let all = scattered(60_000, 10);
+    let limits = Limits { bytes: 1_000_000, ..Limits::default() };
+    let request = Request::new().column("i", indices(&all)).output("y").with_partial();
+    let answer = partial::evaluate(&mut Chunked::new(), &plan, &request.with_limits(limits));
+    let answer = answer.expect("it fits");
+    let found = answer.output("y").and_then(|it| it.partial.as_ref()).expect("some do not fail");
+    let n_bad = all.iter().filter(|i| **i == 7).count();
+    assert_eq!((found.missing.len(), found.n_untried), (n_bad, 0));
 }
