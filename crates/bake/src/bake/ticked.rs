@@ -21,7 +21,7 @@ use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_failures::withhold;
 use millstream_ir::states::{StateParts, States};
-use millstream_ir::unsettled::{Mark, Unsettled, Via, of_results};
+use millstream_ir::unsettled::{Mark, Unsettled, Via, of_next_state, of_results};
 use millstream_run::{Parts, Varying};
 
 use super::between::{After, Beside, Between};
@@ -487,6 +487,7 @@ impl Ticks<'_, '_, '_> {
         let frame = self.look_up.keys.frame(self.next);
         let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
         self.states.commit(&mut answer);
+        let keep_state: Vec<usize> = failed.iter().map(|(node, _)| *node).collect();
         self.note_failures(failed, frame);
         if let Some(shown) = shown {
             self.take_between(shown, 0, &mut answer, &marks);
@@ -498,8 +499,9 @@ impl Ticks<'_, '_, '_> {
                 let steps: Vec<StepId> = reads.steps_of(node).collect();
                 let arms = self.look_up.keys.arms(self.next);
                 let arm = |step| arms.get(&step).copied();
-                let of_node = of_results(plan, (&steps, &arm), (reads, &depends), &marks);
-                self.unsettled[node] = of_node;
+                let next = of_results(plan, (&steps, &arm), (reads, &depends), &marks);
+                let (old, has_failed) = (&self.unsettled[node], keep_state.contains(&node));
+                self.unsettled[node] = of_next_state((reads, node), has_failed, old, next);
             }
         }
         self.store();
