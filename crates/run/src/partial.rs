@@ -102,9 +102,10 @@ fn block_by_block(plan: &Plan, request: &Request, whole: &Answer) -> Result<Answ
     let n_outer = whole.n_cells() / n.max(1);
     let mut n_next = (BLOCK / n_outer.max(1)).clamp(1, n);
     let block = |range| request.clone().mask(elements.slice(range));
-    // Without axes of their own, blocks would evaluate all elements for what reads along the axis.
+    // Blocks without an axis of their own would evaluate all elements for what reads along the axis,
+    // and state is not requested for some elements.
     let has_blocks = |bound: Bound| bound.kept_of().is_some();
-    if n < 2 || !block(0..1).bind(plan).map(has_blocks).map_err(EvalError::Request)? {
+    if n < 2 || !block(0..1).bind(plan).is_ok_and(has_blocks) {
         return walk.evaluate(plan, request);
     }
     let mut parts = match n_next < n {
