@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::{Value as Json, json};
 
 use crate::bake::{counts, files, folder, lines, text};
-use crate::{file, json, millstream, seen};
+use crate::{file, millstream, seen};
 
 /// The report of a bake for programs, whatever its exit code.
 pub(crate) fn report(args: &[&str], folder: &Path) -> Json {
