@@ -152,11 +152,11 @@ pub fn merge(all: &mut Vec<Unsettled>, more: impl IntoIterator<Item = Unsettled>
 
 /// Adds marks, each once, with the greatest number of rounds.
 pub fn merge_marks(all: &mut Vec<Mark>, mut more: Vec<Mark>) {
-    if more.is_empty() {
-        return;
-    }
     fn key(mark: &Mark) -> (&NodePath, Via, Option<usize>) {
         (&mark.unsettled.path, mark.via, mark.moment)
+    }
+    if more.is_empty() {
+        return;
     }
     all.append(&mut more);
     all.sort_by(|a, b| key(a).cmp(&key(b)));

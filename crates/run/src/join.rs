@@ -38,11 +38,12 @@ pub(crate) fn joined_output(
     let n_outer: usize =
         axes.iter().take_while(|of| **of != axis).map(|of| answers[0].extent(*of)).product();
     let n_untried = parts.iter().map(|part| part.n_untried).sum();
-    let (column, missing) = side_by_side(parts, n_outer);
+    let (column, missing) = side_by_side(&parts, n_outer);
     let series = Series { data: Data::Many(column), axes };
-    match is_whole {
-        true => joined.value = Some(series),
-        false => joined.partial = Some(Box::new(Partial { series, missing, n_untried })),
+    if is_whole {
+        joined.value = Some(series);
+    } else {
+        joined.partial = Some(Box::new(Partial { series, missing, n_untried }));
     }
     joined
 }
@@ -78,18 +79,19 @@ impl Part {
 }
 
 /// The cells of all parts, in each of the `n_outer` cells of the axes around the one of the parts.
-fn side_by_side(parts: Vec<Part>, n_outer: usize) -> (Column, Mask) {
+fn side_by_side(parts: &[Part], n_outer: usize) -> (Column, Mask) {
     let columns: Vec<Column> = parts.iter().map(|part| part.column.clone()).collect();
     let ty = columns[0].ty();
     let all = Column::concat(ty, &columns).expect("an output has one type in all parts");
-    let mut missing = Mask::empty();
+    let mut missing = Vec::new();
     let mut start = 0;
     let mut starts = Vec::with_capacity(parts.len());
-    for part in &parts {
-        missing = missing.union(&part.missing.shift(start as isize));
+    for part in parts {
+        missing.extend(part.missing.iter().map(|cell| (start + cell) as u32));
         starts.push(start);
         start += part.column.len();
     }
+    let missing = Mask::from_indices(missing).expect("the cells of parts ascend");
     if n_outer <= 1 {
         return (all, missing);
     }

@@ -108,19 +108,19 @@ fn block_by_block(plan: &Plan, request: &Request, whole: &Answer) -> Result<Answ
     if n < 2 || !block(0..1).bind(plan).is_ok_and(has_blocks) {
         return walk.evaluate(plan, request);
     }
-    let mut parts = match n_next < n {
-        true => Parts::new(&walk, plan, &block(0..n_next), Varying::Elements),
-        false => Parts::apart(plan),
+    let mut parts = if n_next < n {
+        Parts::new(&walk, plan, &block(0..n_next), Varying::Elements)
+    } else {
+        Parts::apart(plan)
     };
     let (mut answers, mut at) = (Vec::new(), 0);
     while at < n {
         let next = at..n.min(at + n_next);
-        let answer = match next == (0..n) {
-            true => walk.evaluate(plan, request)?,
-            false => {
-                let block = block(next.clone());
-                parts.evaluate_by(block, &mut |plan, request| walk.evaluate(plan, request))?
-            }
+        let answer = if next == (0..n) {
+            walk.evaluate(plan, request)?
+        } else {
+            let block = block(next.clone());
+            parts.evaluate_by(block, &mut |plan, request| walk.evaluate(plan, request))?
         };
         if walk.ran_out && next.len() > 1 {
             n_next = next.len().div_ceil(4);
