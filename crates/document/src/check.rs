@@ -26,6 +26,7 @@ mod mismatch;
 mod names;
 mod narrow;
 mod origin;
+mod rounded;
 mod settle;
 mod shapes;
 mod single;

@@ -34,7 +34,8 @@ pub fn node_type() -> NodeDef {
              integers are exact up to 2^24; `f32` or `i32` with a vector makes the vector. Literals \
              adapt to what is linked.\n\nA link narrows, from `f64` to `f32` or from `color` to \
              `vec3`, only where no type that the socket takes is wide enough. `check` tells of it in a \
-             note, unless this node says that it is meant.",
+             note, unless this node says that it is meant. It also tells of an `i32` beyond 2^24 that \
+             may become `f32`.",
         )
         .setting("to", SettingKind::Type, None, "the type of the result")
         .sockets_by_settings(|settings| {

@@ -137,6 +137,22 @@ fn a_link_that_narrows_is_a_note() {
 }
 
 #[test]
+fn integers_that_become_floats_are_notes_where_they_may_be_large() {
+    let path = file(
+        "rounded.mill",
+        "input k: i32 = 1\ninput n: i32 = 1 from 0 to 100\ninput x: f32 = 1\n\n\
+         after = (k + 1) * 2 + x\nhalf = k / 2\nsaid = f32(k) + x\nfine = n / 2 + n * x\n\
+         sum = math.add(k, x)\nlength = list.length([x, 2]) * x + context.index() * x\n\n\
+         output k: f32 = k\noutput after: f32 = after\noutput half: f32 = half\n\
+         output said: f32 = said\noutput fine: f32 = fine\noutput n: f32 = n\n\
+         output sum: f32 = sum\noutput length: f32 = length\n",
+    );
+    let text = seen(&["check", &path]).replace(&path, "rounded.mill");
+    let notes: Vec<&str> = text.lines().filter(|line| line.contains("note")).collect();
+    expect![[r#""#]].assert_eq(&(notes.join("\n") + "\n"));
+}
+
+#[test]
 fn what_a_formula_narrows_is_a_note_at_its_place() {
     let path = file(
         "narrowed_formula.mill",

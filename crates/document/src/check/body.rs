@@ -18,6 +18,7 @@ use super::links::{Given, Linker, Links, Names, socket_at};
 use super::literals::Literals;
 use super::mismatch::{describe_link, mismatch};
 use super::names::{BodyNames, ByAddress};
+use super::rounded::{Rounding, large_inputs};
 use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
@@ -113,6 +114,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             widths: def.widths,
             conversions: &mut self.conversions,
             settling: None,
+            large_inputs: large_inputs(face),
         };
         typing.visit(&found.order, &found.conditional);
         let outputs = checked_outputs(&mut typing, (def, face), &outputs);
@@ -263,6 +265,10 @@ fn checked_outputs(
                 let (source_name, target) = (source_name(), at.whole());
                 let form = typing.shapes.form();
                 let note = CheckError::Narrowed { form, source_name, from, target, to };
+                typing.problems.note(at, output.spot.span(), &note);
+            } else if typing.may_be_rounded(*given, from, to) && typing.problems.takes_note() {
+                let target = format!("output `{name}`");
+                let note = Rounding::Input { source_name: source_name(), target };
                 typing.problems.note(at, output.spot.span(), &note);
             }
         }

@@ -42,7 +42,7 @@ pub(super) struct Instances {
 pub(super) struct Known {
     /// The position of the instance.
     pub(super) entry: u32,
-    /// Whether any of their links narrows.
+    /// Whether any of their links narrows, or may round integers.
     pub(super) narrows: bool,
 }
 

@@ -77,6 +77,7 @@ impl Typing<'_, '_> {
         if let Some(network) = instance.network.as_ref().filter(|_| !is_muted) {
             self.narrowed_in_text(node, network);
         }
+        self.rounded(node, shape, &instance);
         let newest = match self.widths {
             Widths::Kept => None,
             Widths::First => {

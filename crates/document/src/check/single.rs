@@ -172,6 +172,7 @@ fn single<'n, P: Clone>(
         widths,
         conversions: &mut Vec::new(),
         settling: None,
+        large_inputs: Vec::new(),
     };
     typing.visit(&[0], &[]);
     let kind = typing.kind(0, node.muted);

@@ -19,6 +19,7 @@ use super::instances::{Instances, Known, Pattern, TypeNumber};
 use super::links::{Given, Links, is_empty_list, socket_at};
 use super::literals::Literals;
 use super::mismatch::mismatch;
+use super::rounded::{rounds, rounds_in_text};
 use super::settle::Settling;
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
 use super::spots::source_at;
@@ -105,6 +106,8 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) conversions: &'c mut Vec<Conversion>,
     /// While the types of a conditional cycle settle, the sources that decide them.
     pub(super) settling: Option<Settling>,
+    /// The inputs that may be integers which floats of 32 bits do not hold.
+    pub(super) large_inputs: Vec<bool>,
 }
 
 impl<'d> Typing<'d, '_> {
@@ -236,7 +239,12 @@ impl<'d> Typing<'d, '_> {
             let source = match self.links.slots[at] {
                 Given::Input(input) => Some(Source::Input(input)),
                 Given::Node { node, output } => Some(Source::Node { node, output }),
-                Given::Literal(json) => self.literal_in_slot(node, (entry, slot), shape, json),
+                Given::Literal(json) => {
+                    let input = &self.instances.entry(entry).instance.inputs[slot];
+                    let socket = &shape.signature.inputs[input.socket as usize].name;
+                    self.rounded_literal(node, input.ty, socket, json);
+                    self.literal_in_slot(node, (entry, slot), shape, json)
+                }
                 Given::Default => {
                     let entry = self.instances.entry(entry);
                     let socket = entry.instance.inputs[slot].socket;
@@ -383,14 +391,18 @@ impl<'d> Typing<'d, '_> {
             InputFact::Linked(from) => {
                 let ty = shape.signature.inputs[*socket].ty;
                 let is_new = self.is_made_new(shape, ty);
-                ty.resolve(&generics).is_ok_and(|to| narrows(*from, to) || is_new && *from != to)
+                ty.resolve(&generics).is_ok_and(|to| {
+                    narrows(*from, to) || rounds(*from, to) || is_new && *from != to
+                })
             }
             InputFact::Literal(_) => false,
         });
         let made = self.instances.make(shape_id, shape, generics, &arities);
         let known = |entry| {
-            let network = &self.instances.entry(entry).instance.network;
-            let in_text = network.as_ref().is_some_and(|network| !network.narrowed.is_empty());
+            let instance = &self.instances.entry(entry).instance;
+            let network = instance.network.as_ref();
+            let in_text = network.is_some_and(|network| !network.narrowed.is_empty())
+                || rounds_in_text(instance);
             Known { entry, narrows: narrows || in_text }
         };
         made.map(|entry| (known(entry), by_links)).map_err(|error| {
