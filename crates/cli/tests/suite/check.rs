@@ -141,15 +141,19 @@ fn integers_that_become_floats_are_notes_where_they_may_be_large() {
     let path = file(
         "rounded.mill",
         "input k: i32 = 1\ninput n: i32 = 1 from 0 to 100\ninput x: f32 = 1\n\n\
-         after = (k + 1) * 2 + x\nhalf = k / 2\nsaid = f32(k) + x\nfine = n / 2 + n * x\n\
-         sum = math.add(k, x)\nlength = list.length([x, 2]) * x + context.index() * x\n\n\
-         output k: f32 = k\noutput after: f32 = after\noutput half: f32 = half\n\
+         after = (k + 1) * 2 + x\nsaid = f32(k) + x\nfine = n / 2 + n * x\n\
+         sum = math.add(k, x)\nxs = list.of([x, 2])\nlength = list.length(xs) * x + context.index() * x\n\n\
+         output k: f32 = k\noutput after: f32 = after\n\
          output said: f32 = said\noutput fine: f32 = fine\noutput n: f32 = n\n\
          output sum: f32 = sum\noutput length: f32 = length\n",
     );
     let text = seen(&["check", &path]).replace(&path, "rounded.mill");
-    let notes: Vec<&str> = text.lines().filter(|line| line.contains("note")).collect();
-    expect![[r#""#]].assert_eq(&(notes.join("\n") + "\n"));
+    let notes: Vec<&str> = text.lines().filter(|line| line.contains("note[")).collect();
+    expect![[r#"
+        rounded.mill:5:10: note[check::rounded]: after.k: input `k` gives an i32, which `math.expression` turns into an f32, in which integers are exact only up to 2^24
+        rounded.mill:8:16: note[check::rounded]: sum.a: input `k` gives an i32, which `math.add` turns into an f32, in which integers are exact only up to 2^24
+        rounded.mill:12:8: note[check::rounded]: input `k` gives an i32, which output `k` turns into an f32, in which integers are exact only up to 2^24
+    "#]].assert_eq(&(notes.join("\n") + "\n"));
 }
 
 #[test]
