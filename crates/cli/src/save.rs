@@ -53,7 +53,12 @@ pub(crate) fn write_complete(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
 
 /// The error for a file that could not be written.
 pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
-    Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
+    let help = "check the directory and its free space";
+    Stop::new(
+        Exit::Failed,
+        format!("cannot write `{}`: {error}", path.display()),
+        Some(help.into()),
+    )
 }
 
 /// Writes all outputs, and reports it; the file is changed only if that succeeds, and if an output

@@ -28,7 +28,10 @@ impl Faces {
     /// number of corners.
     pub fn polygons(corners: Vec<i32>, sizes: Vec<i32>) -> Result<Self, String> {
         if let Some(k) = sizes.iter().position(|size| *size < 3) {
-            return Err(format!("face {k} has {} corners, but a face needs at least 3", sizes[k]));
+            return Err(format!(
+                "face {k} (counted from 0) has {} corners, but a face needs at least 3",
+                sizes[k]
+            ));
         }
         let sum: i64 = sizes.iter().map(|size| i64::from(*size)).sum();
         if sum != corners.len() as i64 {

@@ -21,8 +21,8 @@
 //! elsewhere. The written file contains one mesh, of triangles if faces are given and of points
 //! otherwise; polygons become triangle fans. `position`, `normal`, `tangent`, `texcoord` and
 //! `color` are standard attributes, other numbers and vectors of f32 become application-specific
-//! ones, `_name`. Values are written unchanged: viewers expect normals of length 1 and colors from
-//! 0 to 1. A `.gltf` file embeds its buffer.
+//! ones, `_name`. Colors are clamped to 0 to 1 and normals are scaled to length 1, as the format demands;
+//! other values are written unchanged. A `.gltf` file embeds its buffer.
 
 use std::borrow::Cow;
 

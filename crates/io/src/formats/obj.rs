@@ -289,6 +289,8 @@ const WRITTEN: [(&str, Type); 5] = [
 struct VertexEncoder {
     names: Vec<String>,
     faces: Option<Arc<Faces>>,
+    /// The number of rows written.
+    n_rows: usize,
 }
 
 fn start(faces: Option<Arc<Faces>>, columns: &[ColumnSpec]) -> Result<Box<dyn Encoder>, Refusal> {
@@ -303,7 +305,7 @@ fn start(faces: Option<Arc<Faces>>, columns: &[ColumnSpec]) -> Result<Box<dyn En
         return Err(Refusal::Table { hint: "obj requires a column `position` of type vec3" });
     }
     let names = columns.iter().map(|column| column.name.clone()).collect();
-    Ok(Box::new(VertexEncoder { names, faces }))
+    Ok(Box::new(VertexEncoder { names, faces, n_rows: 0 }))
 }
 
 impl Encoder for VertexEncoder {
@@ -311,7 +313,8 @@ impl Encoder for VertexEncoder {
         let named = |name| self.names.iter().position(|n| n == name).map(|i| &block[i]);
         let colors = named("color").and_then(Column::as_slice::<Color>);
         if let Some(at) = colors.and_then(|colors| colors.iter().position(|c| c.0[3] != 1.0)) {
-            let hint = format!("row {} of a block is not opaque; write alpha to ply", at + 1);
+            let row = self.n_rows + at + 1;
+            let hint = format!("row {row} is not opaque; write alpha to ply");
             return Err(Refusal::Column { name: "color".into(), ty: Type::COLOR, hint });
         }
         let rgb = named("color").and_then(Column::as_slice::<Vec3>);
@@ -321,6 +324,7 @@ impl Encoder for VertexEncoder {
             normals: named("normal").and_then(Column::as_slice),
             texcoords: named("texcoord").and_then(Column::as_slice),
         };
+        self.n_rows += block.first().map_or(0, Column::len);
         vertices.write(out).map_err(Refusal::Io)
     }
 

@@ -23,14 +23,18 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 const POINTS: u32 = 0;
 const TRIANGLES: u32 = 4;
 
+/// The attribute whose numbers are from 0 to 1, and that whose vectors have length 1.
+const COLORS: &str = "COLOR_0";
+const NORMALS: &str = "NORMAL";
+
 /// The columns of these names and types are written as these attributes.
 const ATTRIBUTES: [(&str, Type, &str); 6] = [
     ("position", Type::VEC3, "POSITION"),
-    ("normal", Type::VEC3, "NORMAL"),
+    ("normal", Type::VEC3, NORMALS),
     ("tangent", Type::VEC4, "TANGENT"),
     ("texcoord", Type::VEC2, "TEXCOORD_0"),
-    ("color", Type::COLOR, "COLOR_0"),
-    ("color", Type::VEC3, "COLOR_0"),
+    ("color", Type::COLOR, COLORS),
+    ("color", Type::VEC3, COLORS),
 ];
 
 /// An attribute of all vertices.
@@ -88,18 +92,27 @@ impl Attribute {
     }
 
     fn push(&mut self, column: &Column, n_before: usize) -> Result<(), Refusal> {
+        let n = self.n_lanes;
         for (row, value) in column.iter().enumerate() {
-            for lane in 0..self.n_lanes {
-                let bits = value.lane(lane).expect("the value has its lanes") as u32;
-                let number = f32::from_bits(bits);
+            let mut numbers = [0.0_f32; 4];
+            for (lane, number) in numbers[..n].iter_mut().enumerate() {
+                let bits = value.lane(lane).expect("the value has its lanes");
+                *number = f32::from_bits(bits as u32);
                 if !number.is_finite() {
-                    let row = n_before + row;
+                    let row = n_before + row + 1;
                     let hint = format!("row {row} is not finite, which glTF does not allow");
                     return Err(Refusal::column(&self.column, &hint));
                 }
-                self.least[lane] = self.least[lane].min(number);
-                self.greatest[lane] = self.greatest[lane].max(number);
-                self.bytes.extend(bits.to_le_bytes());
+            }
+            match &*self.name {
+                COLORS => numbers = numbers.map(|number| number.clamp(0.0, 1.0)),
+                NORMALS => numbers = of_length_1(numbers),
+                _ => {}
+            }
+            for (lane, number) in numbers[..n].iter().enumerate() {
+                self.least[lane] = self.least[lane].min(*number);
+                self.greatest[lane] = self.greatest[lane].max(*number);
+                self.bytes.extend(number.to_le_bytes());
             }
         }
         Ok(())
@@ -192,6 +205,15 @@ impl MeshEncoder {
         });
         (json, bytes)
     }
+}
+
+/// The vector scaled to length 1, unless it has that length within rounding, or none.
+fn of_length_1(vector: [f32; 4]) -> [f32; 4] {
+    let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+    if length == 0.0 || (length - 1.0).abs() < 1e-6 {
+        return vector;
+    }
+    vector.map(|x| (f64::from(x) / length) as f32)
 }
 
 /// The next part of the buffer.

@@ -62,6 +62,23 @@ fn without_faces_vertices_are_points() {
 }
 
 #[test]
+fn colors_are_clamped_and_normals_have_length_1() {
+    let mut table = Table::new("bright");
+    let positions = vec![Vec3([0.0; 3]), Vec3([2.0; 3])];
+    table.insert("position", Column::from_vec(positions)).expect("first");
+    let colors = vec![Color([1.5, -0.25, 0.5, 1.0]), Color([0.0, 1.0, 1.25, 2.0])];
+    table.insert("color", Column::from_vec(colors)).expect("one length");
+    let normals = vec![Vec3([0.0, 3.0, -4.0]), Vec3([0.0; 3])];
+    table.insert("normal", Column::from_vec(normals)).expect("one length");
+    let bytes = write_bytes(Format::GLTF, WriteOptions::default(), &table).expect("it is a mesh");
+    let normals = vec![Vec3([0.0, 0.6, -0.8]), Vec3([0.0; 3])];
+    assert!(read(&bytes, "normal").same(&Column::from_vec(normals)));
+    let expected = vec![Color([1.0, 0.0, 0.5, 1.0]), Color([0.0, 1.0, 1.0, 1.0])];
+    assert!(read(&bytes, "color").same(&Column::from_vec(expected)));
+    assert!(read(&bytes, "position").same(table.column("position").expect("it is there")));
+}
+
+#[test]
 fn unsupported_columns_are_refused() {
     let refused = |name: &str, column: Column| -> String {
         let mut table = Table::new("t");
@@ -76,7 +93,7 @@ fn unsupported_columns_are_refused() {
         format!("{error}: {}", help.unwrap_or_default())
     };
     let nan = refused("position", Column::from_vec(vec![Vec3([0.0, f32::NAN, 0.0])]));
-    assert!(nan.contains("row 0 is not finite"), "{nan}");
+    assert!(nan.contains("row 1 is not finite"), "{nan}");
     let none = refused("position", Column::empty(Type::VEC3));
     assert!(none.contains("a mesh without vertices"), "{none}");
     assert!(refused("n", Column::from_vec(vec![1_i32])).contains("convert it, or write to ply"));
