@@ -152,7 +152,7 @@ pub use evaluate::{
     RequestError, RunLog, Series,
 };
 pub use program::Program;
-pub use register::{Call, Class, Failure, NodeDef, Registry, value_type};
+pub use register::{Call, Class, Failure, NodeDef, Registry, synonyms, value_type};
 pub use session::Session;
 pub use values::{Color, Column, Mask, Mat4, Quat, Type, Value, ValueType, Vec2, Vec3, Vec4};
 

@@ -88,6 +88,6 @@ pub use millstream_node::{
     Registry, ScopeRule, SettingKind, SettingValue, Settings, Signature, SocketType, StateSpec,
     Stop,
 };
-pub use millstream_nodes::manual;
+pub use millstream_nodes::{manual, synonyms};
 
 pub use crate::program_node::FromProgram;

@@ -24,6 +24,8 @@ pub struct Registry {
     defs: BTreeMap<String, Arc<NodeDef>>,
     /// In the order in which their first node types were added.
     families: Vec<Box<str>>,
+    /// Words of other programs, with the names of node types to which they lead, the best first.
+    synonyms: FxHashMap<&'static str, &'static [&'static str]>,
     types: FxHashMap<&'static str, Type>,
     conversion: Arc<NodeDef>,
     pick: Arc<NodeDef>,
@@ -62,6 +64,7 @@ impl Registry {
         Self {
             defs: BTreeMap::new(),
             families: Vec::new(),
+            synonyms: FxHashMap::default(),
             types,
             conversion: Arc::new(convert::node_type()),
             hidden: hidden.collect(),
@@ -163,24 +166,63 @@ impl Registry {
         &self.conversion
     }
 
-    /// The name of the node type nearest to `name`, for messages: one with the same last name if
-    /// there is any, else one that is spelled similarly.
-    pub fn nearest(&self, name: &str) -> Option<&str> {
-        let spelled = || did_you_mean(name, self.defs.keys().map(String::as_str));
-        self.namesake(name).or_else(spelled)
+    /// Adds words of other programs, with the names to which they lead, the best first; names that
+    /// are not of node types are passed over.
+    pub fn add_synonyms(
+        &mut self,
+        synonyms: impl IntoIterator<Item = (&'static str, &'static [&'static str])>,
+    ) {
+        self.synonyms.extend(synonyms);
     }
 
-    /// The node type of another family with the last name of `name`: that of the family spelled
-    /// most similarly, else that of the family that was added first.
+    /// The name of the node type nearest to `name`, for messages: its counterpart if there is one,
+    /// else one that is spelled similarly.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        let spelled = || did_you_mean(name, self.defs.keys().map(String::as_str));
+        self.counterpart(name).or_else(spelled)
+    }
+
+    /// The node type that has the last name of `name`, or else to which that name leads as a word of
+    /// other programs, or else whose last name is one of its words, in the same family.
+    pub fn counterpart(&self, name: &str) -> Option<&str> {
+        let (family, last) = (family_of(name), last_name(name));
+        let of_part = || {
+            let parts = last.rsplit('_').filter(|part| *part != last);
+            let mut names = parts.map(|part| format!("{family}.{part}"));
+            names.find_map(|name| self.defs.get_key_value(&name))
+        };
+        let of_part = || of_part().map(|(known, _)| known.as_str());
+        self.namesake(name).or_else(|| self.synonym(name)).or_else(of_part)
+    }
+
+    /// The node type to which a name leads as a word of other programs: preferably one of the same
+    /// family, else the best.
+    fn synonym(&self, name: &str) -> Option<&str> {
+        let plain = |name: &str| name.to_lowercase().replace(['_', '.'], " ");
+        let find = |word: String| self.synonyms.get(&*word);
+        let names = find(plain(name)).or_else(|| find(plain(last_name(name))))?;
+        let known = || names.iter().copied().filter(|name| self.defs.contains_key(*name));
+        known().find(|known| family_of(known) == family_of(name)).or_else(|| known().next())
+    }
+
+    /// The node type of another family with the last name of `name`: that of the family whose name
+    /// continues the other one, as `vector` continues `vec`; else, if there is no such family, that
+    /// of the one spelled most similarly; else that of the family with that name, or else of the one
+    /// that was added first.
     pub fn namesake(&self, name: &str) -> Option<&str> {
         let last = last_name(name);
         let namesakes = self.defs.keys().filter(|known| last_name(known) == last);
         let mut namesakes: Vec<&str> = namesakes.map(String::as_str).collect();
-        let near = did_you_mean(family_of(name), namesakes.iter().map(|known| family_of(known)));
+        let meant = family_of(name);
+        let is_family = self.families.iter().any(|family| **family == *meant);
+        let families = namesakes.iter().map(|known| family_of(known)).filter(|_| !is_family);
+        let near = did_you_mean(meant, families);
+        let continues = |family: &str| {
+            meant.len() > 1 && (family.starts_with(meant) || meant.starts_with(family))
+        };
         let rank = |known: &&str| {
             let family = family_of(known);
-            let added = self.families.iter().position(|added| **added == *family);
-            (near != Some(family), added)
+            (!continues(family), near != Some(family), family != last, self.rank_of_family(family))
         };
         namesakes.sort_by_key(rank);
         namesakes.first().copied()
@@ -228,6 +270,40 @@ fn last_name(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn families_of_close_names_come_first_and_words_of_other_programs_before_spelling() {
+        let mut registry = Registry::new();
+        let names = [
+            "string.distance",
+            "vector.distance",
+            "math.erf",
+            "mat4.mix",
+            "color.mix",
+            "mix.mix",
+            "image.blur",
+        ];
+        for name in names {
+            registry.register(NodeDef::new(name, ""));
+        }
+        registry.add_synonyms([
+            ("lerp", &["repeat", "mix.mix"][..]),
+            ("soften", &["mix.mix", "image.blur"]),
+        ]);
+        for (name, near) in [
+            ("vec.distance", Some("vector.distance")),
+            ("vectors.distance", Some("vector.distance")),
+            ("math.mix", Some("mix.mix")),
+            ("colr.mix", Some("color.mix")),
+            ("math.lerp", Some("mix.mix")),
+            ("Lerp", Some("mix.mix")),
+            ("image.soften", Some("image.blur")),
+            ("image.gaussian_blur", Some("image.blur")),
+            ("math.erfs", Some("math.erf")),
+        ] {
+            assert_eq!(registry.nearest(name), near, "{name}");
+        }
+    }
 
     #[test]
     fn the_same_last_name_is_nearer_than_any_spelling() {

@@ -42,6 +42,8 @@ pub mod string;
 pub mod table;
 pub mod vector;
 
+mod synonyms;
+
 pub mod kit;
 
 #[cfg(test)]
@@ -50,6 +52,8 @@ mod accuracy_tests;
 mod example_tests;
 
 use millstream_node::Registry;
+
+pub use synonyms::synonyms;
 
 /// A registry of all node types of the library.
 pub fn registry() -> Registry {
@@ -80,5 +84,6 @@ pub fn registry() -> Registry {
     image::register(&mut registry);
     // Last: it calls the others.
     expression::register(&mut registry);
+    registry.add_synonyms(synonyms());
     registry
 }

@@ -30,6 +30,7 @@ use millstream_document::{
     Document, Library, LibraryError, LoadError, Loaded, load_to_check, save,
 };
 use millstream_node::Registry;
+use serde_json::Value as Json;
 
 pub use error::TextError;
 pub use json::plain_json;
@@ -44,11 +45,13 @@ use scope::NO_NAME;
 /// The ending of names of files with the text form.
 pub const ENDING: &str = ".mill";
 
-/// Whether the bytes are a document in the text form: whether they start as JSON does not.
+/// Whether the bytes are a document in the text form: whether they start as JSON does not, or with a
+/// number or a string that something follows.
 pub fn is_text(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | 0xfe | 0xff) | None => false,
+        Some(b'{' | b'[' | 0xfe | 0xff) | None => false,
+        Some(b'"' | b'-' | b'0'..=b'9') => serde_json::from_slice::<Json>(bytes).is_err(),
         Some(_) => true,
     }
 }

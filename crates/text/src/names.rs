@@ -16,7 +16,7 @@ use millstream_node::{NodeDef, Registry, Settings, Zone};
 use rustc_hash::{FxHashSet, FxHasher};
 use serde_json::Value as Json;
 
-use crate::error::shortened;
+use crate::error::{Problem, shortened};
 use crate::name::{self, is_same_word};
 use crate::tree::{Arg, ArgTo, Call, CallWord, Tree};
 
@@ -153,8 +153,22 @@ impl<'r> Vocabulary<'r> {
         known.sockets.get_or_init(sockets).as_ref()
     }
 
+    /// The problem of a function of formulas that is called with named inputs, like a node type; the
+    /// first name has this place and length.
+    pub(crate) fn no_names(&self, function: &str, (start, length): (usize, usize)) -> Problem {
+        let known = self.of_last_word(function);
+        let function = shortened(function);
+        let message = format!("`{function}` is a function of formulas, whose inputs have no names");
+        let problem = Problem::syntax(start, start + length, message);
+        match known.len() {
+            0 => problem.hint("write the inputs in their order"),
+            _ => problem
+                .hint(format!("a node type is called by its whole name: {}", known.join(", "))),
+        }
+    }
+
     /// The node types with this last word, for messages.
-    pub(crate) fn of_last_word(&self, word: &str) -> Vec<String> {
+    fn of_last_word(&self, word: &str) -> Vec<String> {
         let names = self.registry.iter().map(|def| &def.name);
         let names = names.filter(|name| name.rsplit('.').next() == Some(word));
         names.take(8).map(|name| format!("`{name}`")).collect()

@@ -213,6 +213,12 @@ impl<'t> Parser<'t> {
                 Kind::Text => {
                     problem.hint("a name with spaces is written in back quotes: `my name`")
                 }
+                Kind::Number => problem.hint(
+                    "a name starts with a letter or `_`; any other is written in back quotes",
+                ),
+                Kind::Symbol(_) => {
+                    problem.hint("a name with such a sign is written in back quotes: `my-name`")
+                }
                 _ => problem,
             });
         }

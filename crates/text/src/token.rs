@@ -177,6 +177,7 @@ impl<'t> Lexer<'t> {
             '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{3000}' => problem.hint("write a plain space"),
             '\u{2212}' | '\u{2013}' => problem.hint("write `-`"),
             '\u{d7}' | '\u{b7}' => problem.hint("write `*`"),
+            c if c.is_control() => problem.hint("remove this control character"),
             _ => problem,
         }
     }

@@ -7,10 +7,11 @@
 use std::collections::HashMap;
 
 use millstream::diagnostics::did_you_mean;
+use millstream::synonyms;
 
 use crate::outcome::{Exit, Stop};
 
-use super::synonyms::{absent, synonyms};
+use super::synonyms::absent;
 
 /// The number of nodes that are named if the words are mistyped.
 const MAX_NAMED: usize = 3;

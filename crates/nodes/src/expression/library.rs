@@ -91,12 +91,12 @@ impl Library {
         self.registry.get(name).expect("the node types of expressions are registered before them")
     }
 
-    /// The node type whose last name is this one, else the one that is spelled most similarly unless
+    /// The counterpart of this name, else the node type that is spelled most similarly unless
     /// a function is.
     pub(super) fn near(&self, name: &str) -> Option<&str> {
         let is_function = || did_you_mean(name, functions::names()).is_some();
-        let namesake = self.registry.namesake(name);
-        namesake.or_else(|| if is_function() { None } else { self.registry.nearest(name) })
+        let counterpart = self.registry.counterpart(name);
+        counterpart.or_else(|| if is_function() { None } else { self.registry.nearest(name) })
     }
 
     /// The node type that a text calls by this name.

@@ -13,6 +13,7 @@ use super::body::{Made, Maker};
 use super::words::Seen;
 use crate::error::{Problem, TextError, shortened};
 use crate::json;
+use crate::name;
 use crate::names::{Callee, Sockets, SocketsOf};
 use crate::tree::{Arg, ArgTo, Call, ExprKind, Tree};
 
@@ -26,6 +27,7 @@ impl<'a, 's> Maker<'a, 's, '_> {
         let shared = self.shared;
         let tree = shared.tree;
         let args = tree.args_of(&call.args);
+        self.refuse_settings_of_function(call, callee)?;
         let mut set = Vec::new();
         let mut seen = Seen::default();
         if let Some((setting, json)) = items(tree, args) {
@@ -96,6 +98,25 @@ impl<'a, 's> Maker<'a, 's, '_> {
         (node.set, node.inputs) = (set, Fields::from_distinct(inputs.into_iter()));
         (node.muted, node.version) = (call.is_muted, call.version);
         Ok(node)
+    }
+
+    /// Refuses settings of a function of formulas.
+    fn refuse_settings_of_function(&self, call: &Call<'_>, callee: &Callee<'_>) -> Made<()> {
+        let Callee::Type(known) = callee else { return Ok(()) };
+        let vocabulary = self.shared.vocabulary;
+        if known.def.is_some() || !name::is_plain(&call.name) {
+            return Ok(());
+        }
+        let mut args = self.shared.tree.args_of(&call.args).iter();
+        let setting = args.find_map(|arg| match &arg.to {
+            ArgTo::Setting(name) => Some((arg.start as usize, name)),
+            _ => None,
+        });
+        let is_function = || vocabulary.refusal_of_call(&call.name, None).is_none();
+        match setting.filter(|_| is_function()) {
+            Some((start, name)) => Err(vocabulary.no_names(&call.name, (start, name.len()))),
+            None => Ok(()),
+        }
     }
 
     /// The sockets of a call's node, if they are known.

@@ -268,9 +268,9 @@ impl<'a> Writer<'a, '_> {
             if let ArgTo::Input(name) = &arg.to {
                 if !call.name.contains('.') {
                     let unknown = self.unknown(call, from);
-                    return Err(
-                        unknown.unwrap_or_else(|| self.no_names(&call.name, arg.start, name))
-                    );
+                    return Err(unknown.unwrap_or_else(|| {
+                        self.cx.vocabulary.no_names(&call.name, (arg.start as usize, name.len()))
+                    }));
                 }
                 if !name::is_plain(name) {
                     let hint = "call the node on a line of its own";
@@ -349,20 +349,6 @@ impl<'a> Writer<'a, '_> {
             && self.bound_letter(alias).is_none()
             && !self.cx.vocabulary.is_reserved(alias);
         is_free.then_some((at, alias))
-    }
-
-    /// The problem of a function of formulas that is called with named inputs, like a node type.
-    fn no_names(&self, function: &str, start: u32, name: &str) -> Problem {
-        let known = self.cx.vocabulary.of_last_word(function);
-        let start = start as usize;
-        let function = shortened(function);
-        let message = format!("`{function}` is a function of formulas, whose inputs have no names");
-        let problem = Problem::syntax(start, start + name.len(), message);
-        match known.len() {
-            0 => problem.hint("write the inputs in their order"),
-            _ => problem
-                .hint(format!("a node type is called by its whole name: {}", known.join(", "))),
-        }
     }
 
     fn refused(&self, expr: ExprId, what: &'static str, hint: &'static str) -> Problem {

@@ -233,6 +233,33 @@ fn misspelt_calls_get_a_hint_whatever_their_inputs_are() {
 }
 
 #[test]
+fn names_and_signs_have_hints() {
+    for (text, expected) in [
+        ("2x = 1\n", expect![[""]]),
+        ("input-a = 1\n", expect![[""]]),
+        ("input 2: f32\n", expect![[""]]),
+        ("a = 1\0\n", expect![[""]]),
+        ("output o: f32 = max(a = 1, b = 2)\n", expect![[""]]),
+        ("output o: f32 = math.lerp(1, 2, 0.5)\n", expect![[""]]),
+        ("output o: f32 = vec.distance([0, 0, 0], [1, 1, 1])\n", expect![[""]]),
+        ("output o: f32 = math.mix(1, 2, 0.5)\n", expect![[""]]),
+        ("input i: image\noutput o: image = image.gaussian_blur(i)\n", expect![[""]]),
+    ] {
+        reports(text, expected);
+    }
+}
+
+#[test]
+fn only_a_whole_number_or_string_of_json_is_json() {
+    for json in ["{", "[1", "2", " -1.5e3 ", "\"a\"\n", "{}", ""] {
+        assert!(!millstream_text::is_text(json.as_bytes()), "{json}");
+    }
+    for text in ["2x = 1", "-3 = a", "\"a\" = 1", "a", "# 1", "1.5 + 2"] {
+        assert!(millstream_text::is_text(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
 fn values_are_on_the_line_of_their_statement() {
     reports(
         "input a: f32 =\n3\n",
