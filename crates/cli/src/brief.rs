@@ -3,7 +3,7 @@
 use millstream::diagnostics::counted;
 use millstream::values::{Column, Footprint, Image, Kind, Table, Type, Value};
 
-use crate::summary::{range, short};
+use crate::summary::{range_of, short};
 use crate::terminal::visible;
 
 /// Lists of at most this length are printed in full.
@@ -80,17 +80,17 @@ fn list(items: &Column) -> String {
                 .into_iter()
                 .flat_map(|lane| lane.numbers)
                 .collect();
-            format!("list of {n}{}", span(&numbers))
+            format!("list of {n}{}", span(numbers.iter().copied()))
         }
         _ => format!("list of {n}"),
     }
 }
 
 /// The range of numbers, with how many of them are not finite.
-fn span(numbers: &[f64]) -> String {
-    let n_other = numbers.iter().filter(|x| !x.is_finite()).count();
+fn span(numbers: impl Iterator<Item = f64> + Clone) -> String {
+    let n_other = numbers.clone().filter(|x| !x.is_finite()).count();
     let other = if n_other > 0 { format!(", {n_other} not finite") } else { String::new() };
-    match range(numbers) {
+    match range_of(numbers) {
         Some((min, max)) if min == max => format!(", all {}{other}", short(min)),
         Some((min, max)) => match (short(min), short(max)) {
             (min, max) if min == max => format!(", all about {min}{other}"),
@@ -105,12 +105,12 @@ fn span(numbers: &[f64]) -> String {
 fn image(image: &Image) -> String {
     let size = format!("{}x{}", image.width(), image.height());
     let channels = counted(image.n_channels() as u64, "channel");
-    let numbers: Vec<f64> = image.channels().iter().map(|x| f64::from(*x)).collect();
+    let numbers = image.channels().iter().map(|x| f64::from(*x));
     let place = match view(image.view()) {
         view if view == size => String::new(),
         view => format!(", view {view}"),
     };
-    format!("image of {size}, {channels}{}{place}", span(&numbers))
+    format!("image of {size}, {channels}{}{place}", span(numbers))
 }
 
 /// For example `table of 500 rows: a, b`.

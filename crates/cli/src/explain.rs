@@ -199,8 +199,9 @@ fn run(
     program: Program,
     limits: Limits,
 ) -> Result<(Explanation, Exit), Stop> {
-    let (program, outputs) = if args.given.asks_for_pixels(&program, &args.outputs) {
-        let (program, output) = program_of_picture(engine, source, program, (&args.outputs, None))?;
+    let (program, outputs) = if args.given.asks_for_picture(&program, &args.outputs) {
+        let (program, output) =
+            program_of_picture(engine, source, program, (&args.outputs, None, true))?;
         (program, vec![output])
     } else {
         (program, args.outputs.clone())

@@ -5,7 +5,6 @@ use std::path::Path;
 use millstream::document::plain_json;
 use millstream::values::{Font, Image, LiteralError, Table, Type, Value, from_json};
 use millstream::{Given, Limits, RequestAxis};
-use millstream_io::pictures::Transfer;
 use millstream_io::{
     Budget, ColumnChoice, Format, ReadOptions, TableReader, read, read_bytes, read_column,
     read_column_bytes,
@@ -13,7 +12,7 @@ use millstream_io::{
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
-use crate::picture;
+use crate::picture::PictureFile;
 use crate::piped;
 use crate::place::Place;
 use crate::sources;
@@ -50,8 +49,7 @@ pub(crate) fn given(
         if ty == Type::of::<Table>() {
             read_table(place, limits, until)
         } else if ty == Type::of::<Image>() {
-            picture::read(picture::file_of(place), limits, until)
-                .map(|image| Given::One(image.into()))
+            PictureFile::of(place).read(limits, until).map(|image| Given::One(image.into()))
         } else if ty == Type::of::<Font>() {
             font(Path::new(place)).map(|font| Given::One(font.into()))
         } else {
@@ -119,14 +117,10 @@ pub(crate) fn open(
 
 /// The file in a value such as `@FILE:COLUMN`.
 pub(crate) fn file_of(value: &str) -> Option<&Path> {
-    value
-        .strip_prefix('@')
-        .map(|place| match picture::file_of(place) {
-            (file, Transfer::Linear) => Place::of_table(file.to_str().unwrap_or(place)),
-            (_, Transfer::Srgb) => Place::of(place),
-        })
-        .filter(|place| !place.is_stdin())
-        .map(|place| place.path())
+    let place = value.strip_prefix('@')?;
+    let picture = PictureFile::of(place);
+    let path = if picture.has_prefix() { picture.path } else { Place::of(place).path() };
+    Some(path).filter(|path| !piped::is_stdin(path))
 }
 
 /// Reads a font from a file.

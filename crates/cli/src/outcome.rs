@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use millstream_io::pictures::AnimationFormat;
+use millstream_io::pictures::{AnimationFormat, PictureFormat};
 use millstream_io::{Ended, IoError};
 use serde_json::{Value as Json, json};
 
@@ -115,10 +115,17 @@ impl Stop {
         let mut exit = exit;
         match error {
             IoError::UnknownFormat { file, known } => {
+                let is_picture =
+                    known.split(", ").any(|name| PictureFormat::from_name(name).is_some());
                 let is_animation =
                     exit == Exit::Usage && AnimationFormat::of_path(Path::new(file)).is_some();
                 message.help = Some(if is_animation {
                     "`millstream bake` writes animations of frames".into()
+                } else if is_picture {
+                    format!(
+                        "give a file with one of the extensions {known}, or name the format before \
+                         it: png:FILE"
+                    )
                 } else {
                     let pictures = "of a picture, such as png, jpeg, exr, tiff or webp";
                     format!("give a file with one of the extensions {known}, or one {pictures}")

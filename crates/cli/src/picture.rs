@@ -4,6 +4,7 @@
 //! such as a color, a node `image.from_field` is added to the document, so the picture shows the
 //! values at the pixels of the view. Large views are evaluated and written strip by strip.
 
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,17 +17,21 @@ use millstream::{
     Answer, Engine, Error, Evaluator, Feature, Footprint, Given, Mask, Program, Request,
 };
 use millstream_io::pictures::{
-    Depth, PictureFailure, PictureFormat, PictureOptions, PictureSpec, Transfer, read_picture,
-    write_image, write_picture,
+    Depth, PictureFailure, PictureFormat, PictureOptions, PictureSpec, Transfer, write_image,
+    write_image_to, write_picture, write_picture_to,
 };
 
 use crate::document::{Text, shown};
 use crate::outcome::{Exit, Stop};
-use crate::place::stop;
+use crate::place::{Place, STDOUT, stop};
 use crate::request::refused;
 use crate::run::report_failures;
 use crate::tables::Coordinates;
 use crate::terminal::{eprint, visible};
+
+mod file;
+
+pub(crate) use file::PictureFile;
 
 /// Pixels per strip when a picture is written strip by strip.
 const STRIP: usize = 1 << 20;
@@ -46,13 +51,27 @@ pub(crate) struct PictureTarget {
     path: PathBuf,
     format: PictureFormat,
     depth: Option<Depth>,
+    /// The meaning of integers; that of the format if it is not named.
+    transfer: Option<Transfer>,
 }
 
 impl PictureTarget {
-    /// The target of `--save`, if its extension is that of a picture.
+    /// The target of `--save`, if its format or its extension is that of a picture.
     pub(crate) fn of(path: &Path, depth: Option<Depth>) -> Option<Self> {
-        let format = PictureFormat::of_path(path).ok()?;
-        Some(Self { path: path.to_owned(), format, depth })
+        let text = path.to_str();
+        if text.is_some_and(|text| Place::of_table(text).format.is_some()) {
+            return None;
+        }
+        let plain = PictureFile { path, format: None, is_linear: false };
+        let PictureFile { path, format, is_linear } = text.map_or(plain, PictureFile::of);
+        let format = format.or_else(|| PictureFormat::of_path(path).ok())?;
+        let transfer = is_linear.then_some(Transfer::Linear);
+        Some(Self { path: path.to_owned(), format, depth, transfer })
+    }
+
+    /// The file, or `-` for standard output.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -66,39 +85,37 @@ pub(crate) fn depth(text: &str) -> Result<Depth, String> {
     }
 }
 
-/// The program with its picture output turned into an image, and the name of that output.
+/// A node to be added: its name, its type, and its inputs that are given.
+type Added = (Arc<str>, &'static str, Vec<(&'static str, InputValue)>);
+
+/// The program with its picture output turned into an image, and the name of that output. An image
+/// with its own pixels, such as a photo, is placed on the view, if the request has one.
 /// `of_elements` is the flag of the command line that asks for elements, if there is one.
 pub(crate) fn program_of_picture(
     engine: &Engine,
     text: &Text,
     program: Program,
-    (asked, of_elements): (&[String], Option<&str>),
+    (asked, of_elements, has_view): (&[String], Option<&str>, bool),
 ) -> Result<(Program, String), Stop> {
     let (name, ty) = shown_output(&program, asked)?;
     if ty == Type::of::<Image>() {
+        let program = if has_view { on_view(engine, text, program, &name)? } else { program };
         return Ok((program, name));
     }
     if let Some(flag) = of_elements.filter(|_| reads(&program, &name, &Feature::Index)) {
         let why = "its `index` is the number of the pixel";
         return Err(no_elements(flag, &name, why, ", or save a table"));
     }
-    let mut document: Document = program.document().clone();
-    let is_taken =
-        |name: &str| document.nodes.contains_key(name) || document.inputs.contains_key(name);
-    let node: Arc<str> = free_name("picture", is_taken).into();
-    let output = document.outputs.get_mut(&name).expect("the output exists");
-    let value = match &output.from {
-        OutputFrom::Link(link) => InputValue::Link(link.clone()),
-        OutputFrom::Input(input) => InputValue::Input(Arc::clone(input)),
-    };
-    let from = OutputFrom::Link(Link::new(Arc::clone(&node), "value"));
-    let spot = output.spot;
-    *output = OutputDef { ty: Type::of::<Image>().name().into(), from, ..output.clone() };
-    // Nodes before the image, each with its type and the inputs that links give it.
+    let program =
+        with_nodes(engine, text, &program, &name, |value, free| pixel_nodes(ty, value, free))?;
+    Ok((program, name))
+}
+
+/// The nodes that make an image of a value at each pixel; the last one is the image.
+fn pixel_nodes(ty: Type, value: InputValue, free: &dyn Fn(&str) -> Arc<str>) -> Vec<Added> {
     let link =
         |node: &Arc<str>, output: &str| InputValue::Link(Link::new(Arc::clone(node), output));
-    let parts: Arc<str> = free_name("pixel_parts", is_taken).into();
-    let pixel: Arc<str> = free_name("pixel", is_taken).into();
+    let (parts, pixel) = (free("pixel_parts"), free("pixel"));
     let mut nodes = Vec::new();
     let value = if ty == Type::I64 {
         nodes.push((Arc::clone(&pixel), "convert.to_f32", vec![("x", value)]));
@@ -112,21 +129,71 @@ pub(crate) fn program_of_picture(
     } else {
         value
     };
-    nodes.push((node, "image.from_field", vec![("field", value)]));
-    for (name, node_type, inputs) in nodes {
+    nodes.push((free("picture"), "image.from_field", vec![("field", value)]));
+    nodes
+}
+
+/// The program with an image output placed on the requested view, if it would have its own pixels
+/// whatever the view is.
+fn on_view(engine: &Engine, text: &Text, program: Program, output: &str) -> Result<Program, Stop> {
+    if !program.has_own_pixels(output) {
+        return Ok(program);
+    }
+    with_nodes(engine, text, &program, output, |value, free| {
+        vec![(free("picture"), "image.transform", vec![("image", value)])]
+    })
+}
+
+/// The program with each requested image that has its own pixels placed on the requested view.
+pub(crate) fn program_of_images(
+    engine: &Engine,
+    text: &Text,
+    mut program: Program,
+    asked: &[String],
+) -> Result<Program, Stop> {
+    let outputs = program.outputs().iter();
+    let images = outputs.filter(|output| output.ty == Type::of::<Image>());
+    let images: Vec<String> = images.map(|output| output.name.to_string()).collect();
+    for image in images.iter().filter(|name| asked.is_empty() || asked.contains(name)) {
+        program = on_view(engine, text, program, image)?;
+    }
+    Ok(program)
+}
+
+/// The program with nodes added between the value of an output and the output, which is then an
+/// image, the `value` of the last node. `nodes` gets that value and a function that finds free
+/// names.
+fn with_nodes(
+    engine: &Engine,
+    text: &Text,
+    program: &Program,
+    name: &str,
+    nodes: impl FnOnce(InputValue, &dyn Fn(&str) -> Arc<str>) -> Vec<Added>,
+) -> Result<Program, Stop> {
+    let mut document: Document = program.document().clone();
+    let is_taken =
+        |name: &str| document.nodes.contains_key(name) || document.inputs.contains_key(name);
+    let output = document.outputs.get_mut(name).expect("the output exists");
+    let value = match &output.from {
+        OutputFrom::Link(link) => InputValue::Link(link.clone()),
+        OutputFrom::Input(input) => InputValue::Input(Arc::clone(input)),
+    };
+    let nodes = nodes(value, &|name| free_name(name, is_taken).into());
+    let (last, ..) = nodes.last().expect("there is a node");
+    let from = OutputFrom::Link(Link::new(Arc::clone(last), "value"));
+    let spot = output.spot;
+    *output = OutputDef { ty: Type::of::<Image>().name().into(), from, ..output.clone() };
+    for (node_name, node_type, inputs) in nodes {
         let mut node = Node::new(NodeKind::Type(node_type.into()));
         for (socket, value) in inputs {
             node.inputs.insert(socket, Input { value, spot });
         }
-        document.nodes.insert(name, node);
+        document.nodes.insert(node_name, node);
     }
     // Other parts of the document may have errors.
     let (program, problems) = engine.compile_partly(document);
     let has_output = |it: &Program| it.outputs().iter().any(|output| *output.name == *name);
-    match program.filter(has_output) {
-        Some(program) => Ok((program, name)),
-        None => Err(shown(text, Error::Document(problems))),
-    }
+    program.filter(has_output).ok_or_else(|| shown(text, Error::Document(problems)))
 }
 
 /// The program with each requested field, which differs from pixel to pixel, turned into an image.
@@ -146,7 +213,7 @@ pub(crate) fn program_of_fields(
         .map(|(name, _)| name)
         .collect();
     for field in fields {
-        (program, _) = program_of_picture(engine, text, program, (&[field], of_elements))?;
+        (program, _) = program_of_picture(engine, text, program, (&[field], of_elements, false))?;
     }
     Ok(program)
 }
@@ -243,32 +310,6 @@ fn shown_output(program: &Program, asked: &[String]) -> Result<(String, Type), S
     }
 }
 
-/// A prefix of picture files: if the file does not state its color space, its numbers are linear
-/// light.
-const LINEAR: &str = "linear:";
-
-/// The file of `FILE` or `linear:FILE`; a file whose name is the whole text takes precedence.
-pub(crate) fn file_of(place: &str) -> (&Path, Transfer) {
-    match place.strip_prefix(LINEAR) {
-        Some(file) if !Path::new(place).exists() => (Path::new(file), Transfer::Linear),
-        Some(_) | None => (Path::new(place), Transfer::Srgb),
-    }
-}
-
-/// Reads an image from a picture file.
-pub(crate) fn read(
-    (path, untagged): (&Path, Transfer),
-    limits: &millstream::Limits,
-    until: &millstream_io::Budget,
-) -> Result<Image, Stop> {
-    let picture = read_picture(path, untagged, limits, until);
-    let picture = picture.map_err(|error| Stop::data(Exit::Wrong, &error))?;
-    for note in &picture.notes {
-        eprint(&format!("{}: {note}\n", path.display()));
-    }
-    Ok(picture.image)
-}
-
 impl PictureTarget {
     /// Writes the pictures of an answer; the file is changed only if everything succeeds. Returns
     /// whether something was written. `n_elements` counts the elements of the request, whether or
@@ -281,7 +322,7 @@ impl PictureTarget {
     ) -> Result<bool, Stop> {
         let found = answer.output(output);
         let Some((found, series)) = found.and_then(|it| Some((it, it.known()?))) else {
-            eprint(&format!("{} was not written\n", self.path.display()));
+            eprint(&format!("{} was not written\n", name_of(&self.path)));
             return Ok(false);
         };
         // A placeholder asks for a picture each, even if all are alike.
@@ -377,8 +418,14 @@ impl PictureTarget {
 
     /// Writes an image to a file of the target's format, without a report.
     pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
-        let options = PictureOptions { depth: self.depth, transfer: None };
-        write_image(path, Some(self.format), options, image).map_err(|error| stop(&error))?;
+        let options = PictureOptions { depth: self.depth, transfer: self.transfer };
+        let written = if path == Path::new("-") {
+            let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+            write_image_to(STDOUT, &mut out, self.format, options, image)
+        } else {
+            write_image(path, Some(self.format), options, image)
+        };
+        written.map_err(|error| stop(&error))?;
         Ok(PictureSpec::of_image(self.format, options, image))
     }
 
@@ -436,7 +483,7 @@ impl PictureTarget {
             match answer.value::<Image>(output) {
                 Some(image) if answer.failures.is_empty() => Ok(image),
                 _ => {
-                    let text = format!("{} was not written", path.display());
+                    let text = format!("{} was not written", name_of(path));
                     Err(Stop::new(Exit::Failed, text, None))
                 }
             }
@@ -471,8 +518,15 @@ impl PictureTarget {
         (width, height, n_channels): (usize, usize, usize),
         mut rows: impl FnMut(std::ops::Range<usize>) -> Result<Vec<f32>, Stop>,
     ) -> Result<PictureSpec, Stop> {
-        let spec = PictureSpec::new(self.format, [width, height], n_channels).depth(self.depth);
-        write_picture(path, &spec, &mut rows).map_err(|failure| match failure {
+        let mut spec = PictureSpec::new(self.format, [width, height], n_channels).depth(self.depth);
+        spec.options.transfer = self.transfer;
+        let written = if path == Path::new("-") {
+            let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+            write_picture_to(STDOUT, &mut out, &spec, &mut rows)
+        } else {
+            write_picture(path, &spec, &mut rows)
+        };
+        written.map_err(|failure| match failure {
             PictureFailure::Io(error) => stop(&error),
             PictureFailure::Rows(stop) => stop,
         })?;
@@ -482,7 +536,12 @@ impl PictureTarget {
 
 fn report_written(path: &Path, spec: &PictureSpec) {
     let (width, height) = (spec.width, spec.height);
-    eprint(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
+    eprint(&format!("saved {width}x{height} pixels to {}, {}\n", name_of(path), spec.about()));
+}
+
+/// The name of a target for messages.
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { STDOUT.into() } else { path.display().to_string() }
 }
 
 fn image_of(value: &Value) -> Image {

@@ -13,7 +13,7 @@ use crate::outcome::{Exit, Stop};
 use crate::piped;
 
 /// The name of standard output in messages.
-const STDOUT: &str = "standard output";
+pub(crate) const STDOUT: &str = "standard output";
 
 /// The location of input data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,8 @@ fn split_format(text: &str) -> (Option<Format>, &str) {
     }
 }
 
-fn unnamed(stream: &str, example: &str) -> Stop {
+/// The error for a standard stream whose format is not named.
+pub(crate) fn unnamed(stream: &str, example: &str) -> Stop {
     let help = Some(format!("name it before a colon: {example}"));
     Stop::new(Exit::Usage, format!("standard {stream} has no extension that names a format"), help)
 }

@@ -18,7 +18,7 @@ use crate::interrupt;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Message, Stop};
-use crate::picture::{VIEW, numbered};
+use crate::picture::{VIEW, image_without_elements, numbered};
 use crate::range;
 use crate::tables::{Coordinates, Moments};
 use crate::views::{self, ByView, NamedView, view};
@@ -120,9 +120,30 @@ impl RequestArgs {
             let is_index = need.feature == Feature::Index && !has_elements;
             need.level == 0 && (need.feature == Feature::Position || is_index)
         };
-        (has_view || self.inputs.iter().any(|text| is_of_image(program, text)))
+        (has_view || self.has_image(program))
             && !is_given
             && needs_of(program, &requested(outputs)).any(is_of_pixel)
+    }
+
+    /// Whether the request has a view and these outputs, all if none is named, are evaluated for the
+    /// pixels of a picture: they read the position of a pixel, or one is an image, which is placed on
+    /// the view, and none reads the view.
+    pub(crate) fn asks_for_picture(&self, program: &Program, outputs: &[String]) -> bool {
+        let is_placed = self.has_view(program)
+            && !reads_view(program, &requested(outputs))
+            && image_without_elements(program, outputs).is_some();
+        is_placed || self.asks_for_pixels(program, outputs)
+    }
+
+    /// Whether the request has a view of its own, or that of an image at a lower resolution.
+    pub(crate) fn has_view(&self, program: &Program) -> bool {
+        let has_view = self.size.is_some() || !self.views.is_empty();
+        has_view || (self.reduce > 1 && self.has_image(program))
+    }
+
+    /// Whether an image is given.
+    fn has_image(&self, program: &Program) -> bool {
+        self.inputs.iter().any(|text| is_of_image(program, text))
     }
 
     /// Whether the request has elements: their number, or a column of a file.
@@ -200,11 +221,11 @@ impl RequestArgs {
     }
 
     /// Refuses views of the same name, and a reduction without a view.
-    fn check_views(&self) -> Result<(), Stop> {
+    fn check_views(&self, program: &Program) -> Result<(), Stop> {
         views::refuse_repeated(&self.views)?;
-        if self.reduce > 1 && self.size.is_none() && self.views.is_empty() {
+        if self.reduce > 1 && !self.has_view(program) {
             let text = "--reduce has no effect without a view";
-            let help = "add --size WxH or --view NAME=WxH";
+            let help = "add --size WxH, --view NAME=WxH or an image";
             return Err(Stop::new(Exit::Usage, text, Some(help.into())));
         }
         Ok(())
@@ -241,7 +262,7 @@ impl RequestArgs {
         let mut messages = Vec::new();
         let mut assigned = Vec::new();
         let mut by_view = ByView::default();
-        self.check_views()?;
+        self.check_views(program)?;
         for text in &self.inputs {
             let at = assignment("--in", text)?;
             let known = |name: &str| program.inputs().iter().find(|input| &*input.name == name);
@@ -274,6 +295,7 @@ impl RequestArgs {
             all.push((at.name, given));
         }
         let own_view = view_of_image(all.iter().map(|(_, given)| given));
+        let own_view = own_view.map(|view| view.reduced(self.reduce));
         // State must not differ along an axis of views, so a single view is none.
         let is_axis = self.views.len() != 1 || !request.reads_state(program.plan());
         let by_view = by_view.given(program, &mut all, &self.views, is_axis)?;

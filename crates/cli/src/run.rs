@@ -21,7 +21,9 @@ use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
-use crate::picture::{self, PictureTarget, program_of_fields, program_of_picture, refuse_elements};
+use crate::picture::{
+    self, PictureTarget, program_of_fields, program_of_images, program_of_picture, refuse_elements,
+};
 use crate::place::{Target, refuse_source};
 use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
@@ -82,7 +84,7 @@ pub(crate) struct Args {
     /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or
     /// glTF file; FORMAT:FILE if the extension does not tell the format, FORMAT:- for standard
     /// output. Write an image, or a color at each pixel of the view, as a png, jpeg, exr, tiff or
-    /// webp file
+    /// webp file; linear:FILE writes its integers as linear light
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// With --save of a picture: bits per channel, 8, 16, or 32 for floating point [default: usual
@@ -155,7 +157,8 @@ pub(crate) fn once(
     phases.end(Phase::Load);
     let (target, plot) = check_targets(args)?;
     if let Some(target) = picture_target(args) {
-        let asked = (&*args.outputs, args.given.flag_of_elements());
+        let has_view = args.given.has_view(&program);
+        let asked = (&*args.outputs, args.given.flag_of_elements(), has_view);
         let (program, output) = program_of_picture(&engine, &text, program, asked)?;
         let outputs = [output];
         let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
@@ -300,15 +303,23 @@ fn refuse_elements_of_plot(args: &Args, program: &Program, request: &Request) ->
     }
 }
 
-/// The program; if its outputs are plotted and not saved, fields over a view are images.
+/// The program; if its outputs are not saved, images are placed on the view, and if they are plotted,
+/// fields over a view are images.
 fn with_fields(
     args: &Args,
     engine: &Engine,
     text: &Text,
     program: Program,
 ) -> Result<Program, Stop> {
-    let is_plotted = args.plot.plot.is_some() && args.save.is_none();
-    if !is_plotted || !args.given.asks_for_pixels(&program, &args.outputs) {
+    if args.save.is_some() {
+        return Ok(program);
+    }
+    let program = if args.given.has_view(&program) {
+        program_of_images(engine, text, program, &args.outputs)?
+    } else {
+        program
+    };
+    if args.plot.plot.is_none() || !args.given.asks_for_pixels(&program, &args.outputs) {
         return Ok(program);
     }
     let given = &args.given;
@@ -360,7 +371,8 @@ fn save_picture(
 /// The files to write, none of which may be among the files read.
 pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<'_>>), Stop> {
     let sources = sources(args);
-    let is_picture = picture_target(args).is_some();
+    let picture = picture_target(args);
+    let is_picture = picture.is_some();
     if args.depth.is_some() && !is_picture {
         let text = "--depth has no effect because the file is not a picture";
         return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
@@ -369,8 +381,8 @@ pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<
         let text = "--plot and --format json cannot be combined with saving a picture";
         return Err(Stop::new(Exit::Usage, text, Some("run once for each".into())));
     }
-    if let Some(path) = args.save.as_ref().filter(|_| is_picture) {
-        refuse_source(path, &sources)?;
+    if let Some(picture) = &picture {
+        refuse_source(picture.path(), &sources)?;
     }
     let table = args.save.as_ref().filter(|_| !is_picture);
     let table = table.map(|path| args.given.name_of_table(path)).transpose()?;

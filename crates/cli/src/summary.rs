@@ -115,7 +115,12 @@ pub(crate) fn table(lanes: &[Lane]) -> (Vec<String>, Vec<Vec<String>>) {
 
 /// The minimum and maximum of finite numbers.
 pub(crate) fn range(numbers: &[f64]) -> Option<(f64, f64)> {
-    let finite = numbers.iter().copied().filter(|x| x.is_finite());
+    range_of(numbers.iter().copied())
+}
+
+/// The minimum and maximum of finite numbers.
+pub(crate) fn range_of(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = numbers.filter(|x| x.is_finite());
     finite.fold(None, |range, x| match range {
         None => Some((x, x)),
         Some((min, max)) => Some((x.min(min), x.max(max))),

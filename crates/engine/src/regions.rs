@@ -27,6 +27,17 @@ impl Program {
         let step = search.steps.iter().copied().find(|step| search.needs_whole(*step))?;
         paths_of(plan, &[step]).pop()
     }
+
+    /// Whether an output is an image whose pixels do not depend on the requested view, such as a
+    /// photo with changed colors. Its colors may depend on the view.
+    pub fn has_own_pixels(&self, output: &str) -> bool {
+        let plan = self.plan();
+        let output = plan.outputs.iter().find(|known| *known.name == *output);
+        output.is_some_and(|output| {
+            let step = output.source.step;
+            output.ty == Type::of::<Image>() && Search::new(plan, step).has_own_pixels(step)
+        })
+    }
 }
 
 struct Search<'p> {
@@ -127,6 +138,23 @@ impl<'p> Search<'p> {
             Kernel::Read { feature, level: 0, aspect: Aspect::Value } => feature == wanted,
             _ => false,
         })
+    }
+
+    /// Whether a step returns an image, or the view of one, whose pixels do not depend on the
+    /// requested view.
+    fn has_own_pixels(&self, mut step: StepId) -> bool {
+        // Each round goes to a source, so there are at most as many rounds as steps.
+        while self.needs(step, &Feature::Footprint) {
+            let Some((_, links)) = self.call(step) else { return false };
+            let source = match self.use_of(step) {
+                RegionUse::Covers | RegionUse::Places => links.last(),
+                RegionUse::ViewOf => links.first(),
+                _ => None,
+            };
+            let Some(source) = source else { return false };
+            step = source.step;
+        }
+        true
     }
 
     /// Whether a step returns an image of the region that is requested from it.

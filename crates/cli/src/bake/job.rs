@@ -50,7 +50,7 @@ pub(super) fn job(
         refuse_depth(&saves)?;
     }
     let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
-        let asked = (&*wanted, args.count.map(|_| "--count"));
+        let asked = (&*wanted, args.count.map(|_| "--count"), place.has_view());
         let (program, name) = program_of_picture(engine, text, program, asked)?;
         (program, Some(name))
     } else {

@@ -18,7 +18,7 @@ fn saved(name: &str, args: &[&str]) -> (String, Option<(usize, usize, Vec<f32>)>
 
 fn read(path: &Path) -> Option<(usize, usize, Vec<f32>)> {
     let limits = millstream::Limits::default();
-    let image = read_picture(path, Transfer::Srgb, &limits, &Budget::default()).ok()?.image;
+    let image = read_picture(path, (None, Transfer::Srgb), &limits, &Budget::default()).ok()?.image;
     Some((image.width(), image.height(), image.channels().to_vec()))
 }
 
@@ -132,6 +132,103 @@ fn a_filter_gives_a_picture_of_the_size_of_the_photo() {
     assert_eq!(found.map(|(width, height, _)| (width, height)), Some((20, 10)));
     let over = ["run", &*graph, "--in", &given, "--save", &photo];
     assert!(seen(&over).contains("is an input of this run and is not overwritten"));
+}
+
+/// A picture of 20x10 pixels whose colors differ from pixel to pixel.
+fn photo(name: &str) -> String {
+    let graph = file(
+        "photo.mill",
+        "p = context.position()\n\
+         output c: vec3 = vector.combine_vec3(p.x / 20, p.y / 10, fract(p.x * p.y * 0.37))\n",
+    );
+    let photo = new_file(name).display().to_string();
+    assert!(millstream(&["run", &graph, "--size", "20x10", "--save", &photo]).status.success());
+    photo
+}
+
+#[test]
+fn an_image_with_pixels_of_its_own_is_placed_on_the_view() {
+    let given = format!("photo=@{}", photo("placed_photo.exr"));
+    let of = |name: &str, value: &str, more: &[&str]| {
+        let position = "p = context.position()";
+        let text = format!("input photo: image\n{position}\noutput o: image = {value}\n");
+        let graph = file(&format!("placed_{name}.mill"), &text);
+        let args = [&[&*graph, "--in", &given][..], more].concat();
+        let (told, found) = saved(&format!("placed_{name}.exr"), &args);
+        found.unwrap_or_else(|| panic!("{value}: {told}"))
+    };
+    let of_all = [
+        ("bare", "photo"),
+        ("inverted", "image.invert(photo)"),
+        ("levels", "image.levels(photo, gamma: 2)"),
+        ("cropped", "image.crop(photo, x: 2, y: 3, width: 5, height: 4)"),
+        ("resized", "image.resize(photo, width: 40, height: 5)"),
+        ("filled", "image.over(photo, image.from_field(p.x * 0.1))"),
+    ];
+    for (name, value) in of_all {
+        for view in ["--size=30x25", "--size=8x6+4+1*0.5", "--size=40x20", "--view=a=16x9"] {
+            let (width, height, values) = of(name, value, &[view]);
+            let size = view.rsplit('=').next().expect("it has a size");
+            assert!(size.starts_with(&format!("{width}x{height}")), "{value} {view}");
+            // As a node that requests a view places it.
+            let placed = format!("image.transform({value})");
+            assert_eq!((width, height, values), of("transformed", &placed, &[view]), "{value}");
+        }
+        let (width, height, preview) = of(name, value, &["--size", "20x10", "--reduce", "2"]);
+        assert_eq!((width, height), (10, 5), "{value}");
+        // Without a size, the view is that of the photo.
+        assert_eq!(of(name, value, &["--reduce", "2"]), (10, 5, preview), "{value}");
+    }
+    // The photo in its own view is the photo.
+    assert_eq!(of("bare", "photo", &["--size", "20x10"]), of("bare", "photo", &[]));
+    // Fields are evaluated for the view; their images keep the pixels that a node gives them.
+    let field = "image.resize(image.from_field(p.x), width: 4, height: 3)";
+    let (width, height, _) = of("field", field, &["--size", "20x10"]);
+    assert_eq!((width, height), (4, 3));
+    // In strips as well.
+    let large = &["--size", "2048x1100*0.01"];
+    let strips = of("inverted", "image.invert(photo)", large);
+    assert_eq!(strips, of("inverted", "image.invert(photo)", &[&large[..], &["--stats"]].concat()));
+}
+
+#[test]
+fn formats_and_encodings_are_named_before_the_file() {
+    let photo = photo("prefix.png");
+    let graph = file("prefix.mill", "input photo: image\noutput o: image = photo\n");
+    let misnamed = new_file("prefix_misnamed.jpg").display().to_string();
+    std::fs::copy(&photo, &misnamed).expect("it can be copied");
+    let run = |given: &str, target: &str| {
+        let given = format!("photo=@{given}");
+        let args = ["run", &*graph, "--in", &given, "--save", target];
+        let output = millstream(&args);
+        (String::from_utf8(output.stderr).expect("messages are UTF-8"), output.stdout)
+    };
+    let target = new_file("prefix_out.exr").display().to_string();
+    assert!(run(&misnamed, &target).0.contains("holds png, not jpeg"));
+    let (told, _) = run(&format!("png:{misnamed}"), &target);
+    assert!(told.starts_with("saved 20x10 pixels"), "{told}");
+    // In the other direction, to a file and to standard output.
+    let bare = new_file("prefix_bare").display().to_string();
+    let (told, _) = run(&photo, &format!("png:{bare}"));
+    assert!(told.contains(&format!("to {bare}, 8 bits, sRGB")), "{told}");
+    let (told, stdout) = run(&photo, "png:-");
+    assert_eq!(told, "saved 20x10 pixels to standard output, 8 bits, sRGB\n");
+    assert_eq!(stdout, std::fs::read(&bare).expect("it was written"));
+    // And from standard input.
+    let mut command = crate::command(&["run", &graph, "--in", "photo=@png:-", "--save", "png:-"]);
+    let input = std::fs::File::open(&photo).expect("it was written");
+    let output = command.stdin(input).output().expect("it runs");
+    assert_eq!(output.stdout, stdout, "{}", String::from_utf8_lossy(&output.stderr));
+    let linear = new_file("prefix_linear.tiff").display().to_string();
+    let (told, _) = run(&photo, &format!("linear:{linear}"));
+    assert!(told.contains("16 bits, linear light"), "{told}");
+    let (told, _) = run(&photo, &format!("csv:{linear}"));
+    assert!(!told.contains("pixels"), "{told}");
+    // The file that is read is not overwritten, whatever precedes its name.
+    assert!(run(&photo, &format!("png:{photo}")).0.contains("is not overwritten"));
+    let (told, _) = run("nothing", &target);
+    let names = "one of the extensions png, jpeg, jpg, exr, tiff, tif, webp, or name the format";
+    assert!(told.contains(names), "{told}");
 }
 
 #[test]
