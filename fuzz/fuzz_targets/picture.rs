@@ -5,7 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 use millstream::Limits;
 use millstream_io::Budget;
-use millstream_io::pictures::{PictureFormat, PictureOptions, image_bytes, read_picture_bytes};
+use millstream_io::pictures::{
+    PictureFormat, PictureOptions, Transfer, image_bytes, read_picture_bytes,
+};
 
 fuzz_target!(init: {
     // Panics of decoders are caught and become errors; any other panic ends the run.
@@ -20,7 +22,7 @@ fuzz_target!(init: {
     let format = PictureFormat::ALL[which as usize % PictureFormat::ALL.len()];
     let limits = Limits { image_pixels: 1 << 16, bytes: 50_000_000, ..Limits::default() };
     let read = |bytes: &[u8], format| {
-        read_picture_bytes("file", bytes, format, &limits, &Budget::default())
+        read_picture_bytes("file", bytes, (format, Transfer::Srgb), &limits, &Budget::default())
     };
     match read(bytes, format) {
         Ok(picture) => {

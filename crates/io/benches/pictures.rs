@@ -12,7 +12,7 @@ use divan::Bencher;
 use exr::prelude::{ReadChannels, ReadLayers, WritableImage};
 use millstream_base::{Budget, Footprint, Image, Limits};
 use millstream_io::pictures::{
-    Depth, PictureFormat, PictureOptions, image_bytes, read_picture_bytes,
+    Depth, PictureFormat, PictureOptions, Transfer, image_bytes, read_picture_bytes,
 };
 
 fn main() {
@@ -60,7 +60,10 @@ fn write(bencher: Bencher<'_, '_>, format: PictureFormat, case: (Depth, usize)) 
 
 fn read(bencher: Bencher<'_, '_>, format: PictureFormat, case: (Depth, usize)) {
     let (bytes, limits) = (file(format, case), Limits::default());
-    bencher.bench(|| read_picture_bytes("file", &bytes, format, &limits, &Budget::default()).ok());
+    bencher.bench(|| {
+        read_picture_bytes("file", &bytes, (format, Transfer::Srgb), &limits, &Budget::default())
+            .ok()
+    });
 }
 
 #[divan::bench(args = PNGS, sample_count = 3)]

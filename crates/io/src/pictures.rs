@@ -228,8 +228,8 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Reads a picture from a file in the format that the extension names; `untagged` is the meaning of
-/// integers if the file does not state it.
+/// Reads a picture from a file in this format, or the one that the extension names; `untagged` is
+/// the meaning of integers if the file does not state it.
 ///
 /// Gray stays gray, and a picture without alpha stays without. A rotation stated by the file is
 /// applied. Colors in another space than sRGB are converted if the file describes it sufficiently;
@@ -240,11 +240,11 @@ impl fmt::Display for Depth {
 /// than the limits allow.
 pub fn read_picture(
     path: &Path,
-    untagged: Transfer,
+    (format, untagged): (Option<PictureFormat>, Transfer),
     limits: &Limits,
     budget: &Budget,
 ) -> Result<ReadPicture, IoError> {
-    let format = PictureFormat::of_path(path)?;
+    let format = format.map_or_else(|| PictureFormat::of_path(path), Ok)?;
     let file = path.display().to_string();
     let meter = Meter::new(limits, budget);
     let reading = Reading { file: &file, format, untagged, limits, meter };
@@ -259,20 +259,20 @@ pub fn read_picture(
     read(&Source { file: file.clone(), place: Place::Memory(&bytes) }, &reading)
 }
 
-/// Reads a picture from the bytes of a file, called `file` in messages; integers are sRGB if the
-/// file does not state their meaning.
+/// Reads a picture from the bytes of a file, called `file` in messages; `untagged` is the meaning of
+/// integers if the file does not state it.
 ///
 /// # Errors
 /// See [`read_picture`].
 pub fn read_picture_bytes(
     file: &str,
     bytes: &[u8],
-    format: PictureFormat,
+    (format, untagged): (PictureFormat, Transfer),
     limits: &Limits,
     budget: &Budget,
 ) -> Result<ReadPicture, IoError> {
     let meter = Meter::new(limits, budget);
-    let reading = Reading { file, format, untagged: Transfer::Srgb, limits, meter };
+    let reading = Reading { file, format, untagged, limits, meter };
     read(&Source { file: file.to_owned(), place: Place::Memory(bytes) }, &reading)
 }
 

@@ -109,6 +109,12 @@ impl Reading<'_> {
         in_huge_pages(&mut values);
         Ok(Canvas { width, height, n_channels, values })
     }
+
+    /// Checks that the pixels and this many bytes beside them may be in memory at the same time.
+    pub(super) fn check_beside(&self, canvas: &Canvas, n_bytes: usize) -> Result<(), IoError> {
+        let n_bytes = n_bytes.saturating_add(size_of_val(&canvas.values[..]));
+        self.meter.check_bytes(n_bytes, || self.spot())
+    }
 }
 
 /// The pixels of a picture, row by row from the lower edge.
@@ -146,6 +152,7 @@ impl Decoded {
         }
         if orientation != Orientation::NoTransforms {
             notes.push(format!("{}, as stated by the file", name_of(orientation)));
+            reading.check_beside(&canvas, size_of_val(&canvas.values[..]))?;
         }
         let canvas = turned(canvas, orientation);
         reading.look()?;

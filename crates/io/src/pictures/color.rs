@@ -116,6 +116,9 @@ pub(super) struct ColorSpace {
     curves: [Curve; 3],
     /// From the primaries of the space to those of BT.709, unless they are the same.
     matrix: Option<[[f32; 3]; 3]>,
+    /// Whether codes have the narrow range of video, in which black and white are 16 and 235 of the
+    /// codes of 8 bits. Alpha always has the full range.
+    is_narrow: bool,
 }
 
 /// A table for each color channel, from codes to linear light.
@@ -128,11 +131,21 @@ static SRGB_16: LazyLock<Arc<[f32]>> =
 
 impl ColorSpace {
     pub(super) fn srgb() -> Self {
-        Self { name: "sRGB".into(), curves: [const { Curve::Srgb }; 3], matrix: None }
+        Self {
+            name: "sRGB".into(),
+            curves: [const { Curve::Srgb }; 3],
+            matrix: None,
+            is_narrow: false,
+        }
     }
 
     pub(super) fn linear() -> Self {
-        Self { name: "linear BT.709".into(), curves: [const { Curve::Linear }; 3], matrix: None }
+        Self {
+            name: "linear BT.709".into(),
+            curves: [const { Curve::Linear }; 3],
+            matrix: None,
+            is_narrow: false,
+        }
     }
 
     /// The space with this curve, primaries and white point, if they span one.
@@ -152,6 +165,7 @@ impl ColorSpace {
             name: name.into(),
             curves: [curve.clone(), curve.clone(), curve],
             matrix: shortened(&to_bt709()?)?,
+            is_narrow: false,
         })
     }
 
@@ -192,7 +206,7 @@ impl ColorSpace {
             let matrix = is_whole.then(|| shortened(&product(&from_xyz, &to_xyz))).flatten();
             matrix.ok_or_else(|| lost("whose primaries are not colors"))?
         };
-        Ok(Self { name, curves: [red, green, blue], matrix })
+        Ok(Self { name, curves: [red, green, blue], matrix, is_narrow: false })
     }
 
     /// The space of a profile; sRGB with a note if it cannot be applied.
@@ -234,9 +248,14 @@ impl ColorSpace {
         Some(if space.is_srgb() { Self::srgb() } else { space })
     }
 
+    /// The same space with codes of the narrow range of video.
+    pub(super) fn of_narrow_range(self) -> Self {
+        Self { is_narrow: true, ..self }
+    }
+
     /// Whether codes have the meaning of sRGB, whatever the name.
     pub(super) fn is_srgb(&self) -> bool {
-        self.matrix.is_none() && self.curves == Self::srgb().curves
+        !self.is_narrow && self.matrix.is_none() && self.curves == Self::srgb().curves
     }
 
     /// Whether numbers are proportional to light.
@@ -247,6 +266,12 @@ impl ColorSpace {
     /// The tables for codes from 0 to `top`.
     pub(super) fn tables(&self, top: u16) -> Tables {
         let table = |curve: &Curve| match (curve, top) {
+            (curve, top) if self.is_narrow => {
+                // Codes of more bits end in zeros: 16 and 219 are multiplied by a power of 2.
+                let unit = f64::from(top.div_ceil(2)) * 2.0 / 256.0;
+                let full = |x: f64| (x * f64::from(top) / unit - 16.0) / 219.0;
+                transfer::table(top, |x| curve.at(full(x).clamp(0.0, 1.0))).into()
+            }
             (Curve::Srgb, 0xff) => Arc::clone(&SRGB_8),
             (Curve::Srgb, 0xffff) => Arc::clone(&SRGB_16),
             (curve, top) => transfer::table(top, |x| curve.at(x)).into(),

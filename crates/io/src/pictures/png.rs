@@ -9,7 +9,7 @@ use ::png::{
 };
 use image::metadata::Orientation;
 
-use super::canvas::{Decoded, Reading};
+use super::canvas::{Canvas, Decoded, Reading};
 use super::color::{BT709, ColorSpace, Curve, Xy};
 use super::pixels::{Decoding, encode_here};
 use super::rows::{Rows, Stop};
@@ -48,7 +48,7 @@ pub(super) fn read(
     let top = if depth == Depth::Sixteen { u16::MAX } else { u8::MAX.into() };
     let decoding = Decoding::new(&space, n_channels, top);
     let mut codes = Vec::new();
-    let mut put = |y: usize, bytes: &[u8]| {
+    let mut put = |canvas: &mut Canvas, y: usize, bytes: &[u8]| {
         let row = canvas.row(y);
         if depth == Depth::Sixteen {
             codes.clear();
@@ -61,15 +61,16 @@ pub(super) fn read(
     };
     if png.info().interlaced {
         let size = png.output_buffer_size().ok_or_else(|| reading.broken("it is too large"))?;
+        reading.check_beside(&canvas, size)?;
         let mut all = vec![0; size];
         let frame = png.next_frame(&mut all).map_err(broken)?;
         for (y, bytes) in all.chunks_exact(frame.line_size).take(height).enumerate() {
-            put(y, bytes)?;
+            put(&mut canvas, y, bytes)?;
         }
     } else {
         for y in 0..height {
             let row = png.next_row().map_err(broken)?.ok_or_else(|| reading.cut_off())?;
-            put(y, row.data())?;
+            put(&mut canvas, y, row.data())?;
         }
     }
     // Descriptions of the picture may follow it.
@@ -100,14 +101,18 @@ fn space(
 ) -> ColorSpace {
     if let Some(cicp) = info.coding_independent_code_points {
         let [primaries, transfer] = [cicp.color_primaries, cicp.transfer_function];
-        if let Some(space) = ColorSpace::of_code_points(primaries, transfer) {
+        let space = ColorSpace::of_code_points(primaries, transfer).unwrap_or_else(|| {
+            notes.push(format!(
+                "the color space with the code points {primaries} and {transfer} is unknown; \
+                 colors were read as sRGB"
+            ));
+            ColorSpace::srgb()
+        });
+        if cicp.is_video_full_range_image {
             return space;
         }
-        notes.push(format!(
-            "the color space with the code points {primaries} and {transfer} is unknown; colors \
-             were read as sRGB"
-        ));
-        return ColorSpace::srgb();
+        notes.push("its codes of the narrow range of video were converted".into());
+        return space.of_narrow_range();
     }
     if let Some(profile) = &info.icc_profile {
         return ColorSpace::of_profile_or_srgb(profile, is_gray, notes);

@@ -1,6 +1,7 @@
 //! Tiff. The crate `tiff` parses files and writes directories; strips are compressed here, on all
 //! cores, because the crate itself only compresses whole pictures.
 
+use std::io::ErrorKind::UnexpectedEof;
 use std::io::{SeekFrom, Write as _};
 
 use ::tiff::decoder::{Decoder, Limits, TiffCodingUnit};
@@ -87,25 +88,34 @@ pub(super) fn read(
         orientation.and_then(Orientation::from_exif).unwrap_or(Orientation::NoTransforms);
     let mut tile = Tile::new(&layout, &space);
     let across = width.div_ceil(tile_width);
-    for i in 0..across * height.div_ceil(tile_height) {
+    let n_tiles = across * height.div_ceil(tile_height);
+    let is_lzw = compression(&mut tiff) == CompressionMethod::LZW;
+    for i in 0..n_tiles {
         reading.look()?;
         let (at_x, at_y) = ((i % across) * tile_width, (i / across) * tile_height);
         let (w, h) = (tile_width.min(width - at_x), tile_height.min(height - at_y));
+        // The decoder may need more bytes than there are to skip the padding of such a tile.
+        let is_skipped = is_lzw && w < tile_width;
+        let of_tile = |error| match error {
+            TiffError::IoError(error) if is_skipped && error.kind() == UnexpectedEof => {
+                reading.unsupported("tiles compressed with LZW that reach beyond the picture")
+            }
+            error => failure(error, reading),
+        };
         let unit = TiffCodingUnit(i);
         let buffer = tiff.image_coding_unit_layout(unit).map_err(broken)?;
-        reading.meter.check_bytes(buffer.complete_len, || Spot::file(reading.file))?;
-        tile.bytes.resize(buffer.complete_len, 0);
-        tiff.read_coding_unit_bytes(unit, &mut tile.bytes).map_err(broken)?;
         let stride = buffer.row_stride.map_or(0, usize::from);
-        let plane = buffer.plane_stride.map_or(0, usize::from);
-        if buffer.planes != 1 && buffer.planes < layout.n_samples {
-            return Err(reading.broken(CONTRADICTION));
-        }
+        let planes = if buffer.planes == 1 {
+            tile.make_room(buffer.complete_len, reading)?;
+            tiff.read_coding_unit_bytes(unit, &mut tile.bytes).map_err(of_tile)?;
+            None
+        } else {
+            Some(tile.read_planes(&mut tiff, (i, n_tiles), reading, &of_tile)?)
+        };
         for y in 0..h as usize {
             let n = layout.n_channels;
             let row = &mut canvas.row(at_y as usize + y)[at_x as usize * n..];
             let row = &mut row[..w as usize * n];
-            let planes = if buffer.planes == 1 { None } else { Some(plane) };
             tile.row(y * stride, planes, row).ok_or_else(|| reading.broken(CONTRADICTION))?;
         }
     }
@@ -121,11 +131,15 @@ pub(super) fn read(
     Ok(Decoded { canvas, depth, space, orientation, notes })
 }
 
+fn compression(tiff: &mut Decoder<Box<dyn Stream + '_>>) -> CompressionMethod {
+    let method = tiff.find_tag_unsigned::<u16>(Tag::Compression).ok().flatten();
+    CompressionMethod::from_u16_exhaustive(method.unwrap_or(1))
+}
+
 /// The maximum number of bytes of pixels that a byte of the file stands for; `None` for a
 /// compression without a maximum.
 fn most_expansion(tiff: &mut Decoder<Box<dyn Stream + '_>>) -> Option<u64> {
-    let method = tiff.find_tag_unsigned::<u16>(Tag::Compression).ok().flatten();
-    match CompressionMethod::from_u16_exhaustive(method.unwrap_or(1)) {
+    match compression(tiff) {
         CompressionMethod::None => Some(1),
         // A count and a byte stand for up to 128 bytes.
         CompressionMethod::PackBits => Some(64),
@@ -289,6 +303,37 @@ impl<'a> Tile<'a> {
         let decoding = Decoding::new(space, layout.n_channels, top);
         let (bytes, row, narrow, wide) = Default::default();
         Self { layout, decoding, bytes, row, narrow, wide }
+    }
+
+    /// Makes room for this many bytes.
+    fn make_room(&mut self, n_bytes: usize, reading: &Reading<'_>) -> Result<(), IoError> {
+        reading.meter.check_bytes(n_bytes, || Spot::file(reading.file))?;
+        self.bytes.resize(n_bytes, 0);
+        Ok(())
+    }
+
+    /// Reads a tile of each plane, by its number among the tiles of a plane. Returns the number of
+    /// bytes from one plane to the next.
+    fn read_planes(
+        &mut self,
+        tiff: &mut Decoder<Box<dyn Stream + '_>>,
+        (tile, n_tiles): (u32, u32),
+        reading: &Reading<'_>,
+        failure: &dyn Fn(TiffError) -> IoError,
+    ) -> Result<usize, IoError> {
+        // The decoder pads the last tiles of the first plane only, so each plane is read by itself.
+        let tiles = (0..self.layout.n_samples as u32).map(|plane| tile + plane * n_tiles);
+        let lengths: Vec<usize> = tiles
+            .clone()
+            .map(|tile| Ok(tiff.image_chunk_buffer_layout(tile).map_err(failure)?.complete_len))
+            .collect::<Result<_, IoError>>()?;
+        let plane = lengths.iter().copied().max().unwrap_or(0);
+        self.make_room(lengths.len().saturating_mul(plane), reading)?;
+        for (tile, (at, length)) in tiles.zip(lengths.into_iter().enumerate()) {
+            let bytes = &mut self.bytes[at * plane..at * plane + length];
+            tiff.read_chunk_bytes(tile, bytes).map_err(failure)?;
+        }
+        Ok(plane)
     }
 
     /// Decodes the row that starts at a byte; with planes, which are this many bytes apart, at that
@@ -539,39 +584,4 @@ fn differences(rows: &[f32], spec: &PictureSpec, depth: Depth, transfer: Transfe
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Cursor;
-
-    use millstream_base::{Budget, Limits};
-
-    use super::*;
-    use crate::pictures::rows::Part;
-    use crate::pictures::{PictureFormat, read_picture_bytes};
-
-    #[test]
-    fn files_with_offsets_of_64_bits_read_back() {
-        let format = PictureFormat::Tiff;
-        let spec = PictureSpec::new(format, [300, 70], 4).depth(Some(Depth::Float));
-        let values: Vec<f32> = (0..300 * 70 * 4).map(|i| i as f32).collect();
-        let mut pull = |rows: std::ops::Range<usize>| {
-            Ok(Part::Values(values[rows.start * 1200..rows.end * 1200].to_vec()))
-        };
-        let mut bytes = Cursor::new(Vec::new());
-        let out: &mut dyn WriteSeek = &mut bytes;
-        let tiff = TiffEncoder::<_, TiffKindBig>::new_generic(out).expect("writes");
-        write_kind(tiff, &spec, &mut Rows::new(&spec, &mut pull)).expect("writes");
-        let bytes = bytes.into_inner();
-        assert_eq!(bytes[2], 43, "the mark of a BigTIFF");
-        let read =
-            read_picture_bytes("file", &bytes, format, &Limits::default(), &Budget::default());
-        let image = read.expect("reads").image;
-        assert_eq!(image.channels()[69 * 1200..], values[..1200]);
-    }
-
-    #[test]
-    fn packed_bits_are_codes() {
-        assert_eq!([0, 1, 7].map(|i| packed(&[0b1000_0001], i, 1)), [255, 0, 255]);
-        assert_eq!([0, 1, 2, 3].map(|i| packed(&[0b0001_1011], i, 2)), [0, 85, 170, 255]);
-        assert_eq!([0, 1, 2].map(|i| packed(&[0xf0, 0x80], i, 4)), [255, 0, 136]);
-    }
-}
+mod tests;

@@ -45,7 +45,9 @@ pub(super) fn decode(
         None => reading.untagged(),
     };
     let orientation = decoder.orientation().map_err(broken)?;
-    let mut codes = vec![0; width * height * n_channels];
+    let n_codes = width * height * n_channels;
+    reading.check_beside(&canvas, n_codes)?;
+    let mut codes = vec![0; n_codes];
     decoder.read_image(&mut codes).map_err(broken)?;
     reading.look()?;
     let decoding = Decoding::new(&space, n_channels, u8::MAX.into());

@@ -105,10 +105,10 @@ fn color_statements_of_a_png_are_honored() {
 #[test]
 fn code_points_take_precedence_and_unknown_ones_are_reported() {
     // The crate cannot write this chunk.
-    let of = |codes: [u16; 3], primaries, transfer| {
+    let in_range = |codes: [u16; 3], primaries, transfer, is_full| {
         let mut file = png_file([1, 1], ColorType::Rgb, &codes, BitDepth::Eight, |_| {});
         let mut chunk = b"cICP".to_vec();
-        chunk.extend([primaries, transfer, 0, 1]);
+        chunk.extend([primaries, transfer, 0, is_full]);
         let sum = crc32(&chunk);
         let mut whole = 4_u32.to_be_bytes().to_vec();
         whole.extend(chunk);
@@ -117,6 +117,7 @@ fn code_points_take_precedence_and_unknown_ones_are_reported() {
         file.splice(33..33, whole);
         read(&file, PictureFormat::Png).expect("reads")
     };
+    let of = |codes, primaries, transfer| in_range(codes, primaries, transfer, 1);
     let with = |primaries, transfer| of(ORANGE, primaries, transfer);
     near(&with(12, 13), orange_of_p3());
     assert_eq!(with(1, 13).color_space, "sRGB");
@@ -130,6 +131,12 @@ fn code_points_take_precedence_and_unknown_ones_are_reported() {
         unknown.notes,
         ["the color space with the code points 9 and 18 is unknown; colors were read as sRGB"]
     );
+    // Black and white of the narrow range of video are 16 and 235; what is beyond is cut off.
+    let narrow = in_range([16, 235, 126], 1, 13, 0);
+    near(&narrow, [0.0, 1.0, (((126.0 - 16.0) / 219.0 + 0.055_f32) / 1.055).powf(2.4)]);
+    assert_eq!(narrow.notes, ["its codes of the narrow range of video were converted"]);
+    near(&in_range([3, 255, 16], 1, 13, 0), [0.0, 1.0, 0.0]);
+    near(&in_range([235; 3], 9, 13, 0), [1.0; 3]);
 }
 
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {

@@ -44,7 +44,8 @@ fn samples() -> Vec<(PictureFormat, Vec<u8>)> {
 /// Reads with little memory; the caller checks how it ends.
 fn read_small(bytes: &[u8], format: PictureFormat) -> Result<(), Box<IoError>> {
     let limits = Limits { image_pixels: 1 << 16, bytes: 1 << 24, ..Limits::default() };
-    let picture = read_picture_bytes("file", bytes, format, &limits, &Budget::default())?;
+    let picture =
+        read_picture_bytes("file", bytes, (format, Transfer::Srgb), &limits, &Budget::default())?;
     assert!(picture.image.width() * picture.image.height() <= 1 << 16);
     Ok(())
 }
@@ -120,13 +121,20 @@ fn sizes_are_checked_before_pixels() {
         let bytes =
             image_bytes(format, PictureOptions::default(), &image(40, 30, 3, vec![0.5; 3600]));
         let bytes = bytes.expect("writes");
-        let error = read_picture_bytes("file", &bytes, format, &limits, &Budget::default());
+        let error = read_picture_bytes(
+            "file",
+            &bytes,
+            (format, Transfer::Srgb),
+            &limits,
+            &Budget::default(),
+        );
         let error = error.expect_err("1200 pixels");
         assert_eq!(error.to_string(), "`file` has more than 1000 pixels", "{format}");
         let help = error.help().expect("there is one").to_string();
         assert!(help.contains("`image_pixels`"), "{help}");
         let few = Limits { bytes: 3000, ..Limits::default() };
-        let error = read_picture_bytes("file", &bytes, format, &few, &Budget::default());
+        let error =
+            read_picture_bytes("file", &bytes, (format, Transfer::Srgb), &few, &Budget::default());
         assert_eq!(error.expect_err("14400 bytes").to_string(), "`file` has more than 3000 bytes");
     }
 }
@@ -195,11 +203,93 @@ fn a_tiff_that_claims_more_pixels_than_its_bytes_can_hold_is_refused_at_once() {
     assert!(read(&tiff_of_size(6, 1), PictureFormat::Tiff).is_ok());
 }
 
+/// A tiff of 20x24 pixels with a plane for each of three channels, in tiles of 16x16, by hand: no
+/// crate writes such files. The code of a pixel is `60 * channel + 2 * column + row`.
+fn tiff_of_planes() -> Vec<u8> {
+    const N_TILES: u32 = 3 * 2 * 2;
+    let (lengths_at, offsets_at, tiles_at) = (208, 208 + 4 * N_TILES, 208 + 8 * N_TILES);
+    let tags: [(u16, u16, u32, u32); 12] = [
+        (256, 4, 1, 20),
+        (257, 4, 1, 24),
+        (258, 3, 3, 200),
+        (259, 3, 1, 1),
+        (262, 3, 1, 2),
+        (277, 3, 1, 3),
+        (284, 3, 1, 2),
+        (322, 4, 1, 16),
+        (323, 4, 1, 16),
+        (324, 4, N_TILES, offsets_at),
+        (325, 4, N_TILES, lengths_at),
+        (339, 3, 1, 1),
+    ];
+    let mut file = b"II*\0\x08\0\0\0\x0c\0".to_vec();
+    for (tag, kind, count, value) in tags {
+        file.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
+        file.extend([count.to_le_bytes(), value.to_le_bytes()].concat());
+    }
+    file.resize(200, 0);
+    file.extend([8_u16; 3].map(u16::to_le_bytes).concat());
+    file.resize(208, 0);
+    file.extend((0..N_TILES).flat_map(|_| 256_u32.to_le_bytes()));
+    file.extend((0..N_TILES).flat_map(|tile| (tiles_at + 256 * tile).to_le_bytes()));
+    for tile in 0..N_TILES {
+        let (channel, down, across) = (tile / 4, tile / 2 % 2, tile % 2);
+        for i in 0..256 {
+            let (x, y) = (16 * across + i % 16, 16 * down + i / 16);
+            file.push(if x < 20 && y < 24 { (60 * channel + 2 * x + y) as u8 } else { 255 });
+        }
+    }
+    file
+}
+
+#[test]
+fn tiffs_with_tiles_of_planes_are_read() {
+    let picture = read(&tiff_of_planes(), PictureFormat::Tiff).expect("it is valid");
+    let again = image_bytes(PictureFormat::Png, depth(Depth::Eight), &picture.image);
+    let codes = crate::pictures::codes(&again.expect("writes"));
+    assert_eq!(codes.len(), 20 * 24 * 3);
+    for (i, code) in codes.iter().enumerate() {
+        let (channel, x, y) = (i % 3, i / 3 % 20, i / 60);
+        assert_eq!(usize::from(*code), 60 * channel + 2 * x + y, "{channel} {x} {y}");
+    }
+}
+
+#[test]
+fn bytes_beside_the_image_count_as_well() {
+    let read_within = |file: &[u8], format, bytes| {
+        let limits = Limits { bytes, ..Limits::default() };
+        read_picture_bytes("file", file, (format, Transfer::Srgb), &limits, &Budget::default())
+    };
+    let is_refused = |read: Result<_, IoError>| matches!(read, Err(IoError::Limit { .. }));
+    let colors = image(64, 64, 3, vec![0.5; 64 * 64 * 3]);
+    let (of_image, of_codes) = (64 * 64 * 3 * 4, 64 * 64 * 3);
+    for format in [PictureFormat::WebP, PictureFormat::Jpeg] {
+        let file = image_bytes(format, PictureOptions::default(), &colors).expect("writes");
+        assert!(is_refused(read_within(&file, format, of_image + of_codes - 1)), "{format}");
+        assert!(read_within(&file, format, of_image + of_codes + file.len()).is_ok(), "{format}");
+    }
+    // All codes of an interlaced png are decoded at once, those of others row by row.
+    let codes = [0_u16; 64 * 64 * 3];
+    let mut file = png([64, 64], png::ColorType::Rgb, &codes, png::BitDepth::Eight, |_| {});
+    assert!(read_within(&file, PictureFormat::Png, of_image).is_ok());
+    // The last byte of the header, before its checksum.
+    file[28] = 1;
+    let sum = crate::picture_color::crc32(&file[12..29]);
+    file[29..33].copy_from_slice(&sum.to_be_bytes());
+    assert!(is_refused(read_within(&file, PictureFormat::Png, of_image + of_codes - 1)));
+}
+
 #[test]
 fn reading_ends_with_its_budget() {
     let budget = Budget::until(&Arc::new(AtomicBool::new(true)));
     for (format, bytes) in samples() {
-        let read = read_picture_bytes("file", &bytes, format, &Limits::default(), &budget);
+        let read = read_picture_bytes(
+            "file",
+            &bytes,
+            (format, Transfer::Srgb),
+            &Limits::default(),
+            &budget,
+        );
         let error = read.expect_err("cancelled");
         assert!(matches!(error, IoError::Ended { .. }), "{format}: {error}");
     }
@@ -208,7 +298,7 @@ fn reading_ends_with_its_budget() {
 #[test]
 fn unreadable_files() {
     let read = |name: &str| {
-        read_picture(name.as_ref(), Transfer::Srgb, &Limits::default(), &Budget::default())
+        read_picture(name.as_ref(), (None, Transfer::Srgb), &Limits::default(), &Budget::default())
             .expect_err("no picture")
     };
     assert!(read("nowhere/a.png").to_string().starts_with("cannot read `nowhere/a.png`: "));

@@ -17,7 +17,13 @@ pub(crate) fn image(width: usize, height: usize, n: usize, values: Vec<f32>) -> 
 }
 
 pub(crate) fn read(bytes: &[u8], format: PictureFormat) -> Result<ReadPicture, Box<IoError>> {
-    Ok(read_picture_bytes("file", bytes, format, &Limits::default(), &Budget::default())?)
+    Ok(read_picture_bytes(
+        "file",
+        bytes,
+        (format, Transfer::Srgb),
+        &Limits::default(),
+        &Budget::default(),
+    )?)
 }
 
 pub(crate) fn depth(depth: Depth) -> PictureOptions {
@@ -200,7 +206,8 @@ fn rows_are_pulled_a_few_at_a_time() {
         .expect("writes");
         assert_eq!(ends.last(), Some(&height));
         assert!(ends.len() > 2, "{ends:?}");
-        let again = read_picture(&path, Transfer::Srgb, &Limits::default(), &Budget::default());
+        let again =
+            read_picture(&path, (None, Transfer::Srgb), &Limits::default(), &Budget::default());
         let again = again.expect("reads").image;
         for y in (0..height).step_by(9) {
             for x in (0..width).step_by(1009) {
@@ -227,7 +234,8 @@ fn failures_leave_the_file_unchanged() {
         let whole = image(2, 2, 1, vec![0.5; 4]);
         write_image(&path, None, options, &whole).expect("writes");
         assert!(
-            read_picture(&path, Transfer::Srgb, &Limits::default(), &Budget::default()).is_ok()
+            read_picture(&path, (None, Transfer::Srgb), &Limits::default(), &Budget::default())
+                .is_ok()
         );
     }
     assert_eq!(std::fs::read_dir(&folder).expect("reads").count(), PictureFormat::ALL.len());
