@@ -262,6 +262,17 @@ fn an_input_given_as_a_setting_is_told_from_one() {
 }
 
 #[test]
+fn a_function_called_like_a_node_gets_a_hint() {
+    let text = file("named_inputs.mill", "output y: f32 = max(a = 1, b = 2)\n");
+    let told = seen(&["check", &text]);
+    let hint = "`max` is a function of formulas: write its inputs in their order, without names";
+    assert!(told.contains(hint), "{told}");
+    let text = file("named_sockets.mill", "output y: f32 = math.maximum(a = 1, b = 2)\n");
+    let told = seen(&["check", &text]);
+    assert!(told.contains("`a` is an input: write `a: VALUE`, with a colon"), "{told}");
+}
+
+#[test]
 fn long_defaults_are_shortened() {
     let list = format!("[{}1]", "1, ".repeat(1000));
     let text = format!(

@@ -96,6 +96,22 @@ impl Shapes<'_> {
         Some((from..end, format!("did you mean `{near}/{group}`?")))
     }
 
+    /// How to call the function of formulas with this name, if there is one.
+    pub(super) fn hint_of_function(&self, name: &str) -> Option<String> {
+        let formula = self.registry.iter().find_map(|def| def.formula.as_ref())?;
+        let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= 64
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !is_plain || !(formula.group_calls)(&format!("{name}()"), &|_| true).is_empty() {
+            return None;
+        }
+        let written = self.form().of(
+            "call it in the text of a `math.expression`".to_owned(),
+            format!("write its inputs in their order, without names: `{name}(...)`"),
+        );
+        Some(format!("`{name}` is a function of formulas: {written}"))
+    }
+
     /// The group that a formula meant to call, if this part of it is the name of a call that is
     /// neither that of a function nor that of a group.
     fn group_meant(

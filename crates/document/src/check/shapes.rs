@@ -445,10 +445,9 @@ impl<'d> Shapes<'d> {
             format!("write the use of a group as {written}")
         } else {
             let near = (name.len() <= 256).then(|| self.registry.nearest(name)).flatten();
-            near.map_or_else(
-                || "`millstream nodes` lists all node types".into(),
-                |near| format!("did you mean `{near}`?"),
-            )
+            let near = near.map(|near| format!("did you mean `{near}`?"));
+            let hint = near.or_else(|| self.hint_of_function(name));
+            hint.unwrap_or_else(|| "`millstream nodes` lists all node types".into())
         };
         let error = CheckError::UnknownNodeType { name: shortened(name), hint };
         problems.report(at, node.spot.span(), &error);

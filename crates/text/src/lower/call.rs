@@ -27,7 +27,6 @@ impl<'a, 's> Maker<'a, 's, '_> {
         let shared = self.shared;
         let tree = shared.tree;
         let args = tree.args_of(&call.args);
-        self.refuse_settings_of_function(call, callee)?;
         let mut set = Vec::new();
         let mut seen = Seen::default();
         if let Some((setting, json)) = items(tree, args) {
@@ -100,23 +99,17 @@ impl<'a, 's> Maker<'a, 's, '_> {
         Ok(node)
     }
 
-    /// Refuses settings of a function of formulas.
-    fn refuse_settings_of_function(&self, call: &Call<'_>, callee: &Callee<'_>) -> Made<()> {
-        let Callee::Type(known) = callee else { return Ok(()) };
+    /// The problem of a setting, if the call is that of a function of formulas.
+    fn setting_of_function(&self, call: &Call<'_>) -> Option<Problem> {
         let vocabulary = self.shared.vocabulary;
-        if known.def.is_some() || !name::is_plain(&call.name) {
-            return Ok(());
-        }
         let mut args = self.shared.tree.args_of(&call.args).iter();
-        let setting = args.find_map(|arg| match &arg.to {
+        let (start, name) = args.find_map(|arg| match &arg.to {
             ArgTo::Setting(name) => Some((arg.start as usize, name)),
             _ => None,
-        });
-        let is_function = || vocabulary.refusal_of_call(&call.name, None).is_none();
-        match setting.filter(|_| is_function()) {
-            Some((start, name)) => Err(vocabulary.no_names(&call.name, (start, name.len()))),
-            None => Ok(()),
-        }
+        })?;
+        let is_function =
+            name::is_plain(&call.name) && vocabulary.refusal_of_call(&call.name, None).is_none();
+        is_function.then(|| vocabulary.no_names(&call.name, (start, name.len())))
     }
 
     /// The sockets of a call's node, if they are known.
@@ -183,6 +176,9 @@ impl<'a, 's> Maker<'a, 's, '_> {
             let registry = self.shared.vocabulary.registry;
             if registry.get(ty).is_some() {
                 return refuse(TextError::WrongSettings { name });
+            }
+            if let Some(problem) = self.setting_of_function(call) {
+                return Err(problem);
             }
             let near = (ty.len() <= 256).then(|| registry.nearest(ty)).flatten();
             let hint = near.map_or_else(

@@ -235,15 +235,69 @@ fn misspelt_calls_get_a_hint_whatever_their_inputs_are() {
 #[test]
 fn names_and_signs_have_hints() {
     for (text, expected) in [
-        ("2x = 1\n", expect![[""]]),
-        ("input-a = 1\n", expect![[""]]),
-        ("input 2: f32\n", expect![[""]]),
-        ("a = 1\0\n", expect![[""]]),
-        ("output o: f32 = max(a = 1, b = 2)\n", expect![[""]]),
-        ("output o: f32 = math.lerp(1, 2, 0.5)\n", expect![[""]]),
-        ("output o: f32 = vec.distance([0, 0, 0], [1, 1, 1])\n", expect![[""]]),
-        ("output o: f32 = math.mix(1, 2, 0.5)\n", expect![[""]]),
-        ("input i: image\noutput o: image = image.gaussian_blur(i)\n", expect![[""]]),
+        (
+            "2x = 1\n",
+            expect![[r#"
+            1:1 `2`  text::syntax: a statement does not start with `2x`
+                a name with other characters than letters, digits and `_` needs back quotes
+        "#]],
+        ),
+        (
+            "input-a = 1\n",
+            expect![[r#"
+            1:6 `-`  text::syntax: the name of the input is missing before `-`
+                a name with such a sign is written in back quotes: `my-name`
+        "#]],
+        ),
+        (
+            "input 2: f32\n",
+            expect![[r#"
+            1:7 `2`  text::syntax: the name of the input is missing before `2`
+                a name starts with a letter or `_`; any other is written in back quotes
+        "#]],
+        ),
+        (
+            "a = 1\0\n",
+            expect![[r#"
+            1:6 `\0`  text::syntax: `\0` has no meaning here
+                remove this control character
+        "#]],
+        ),
+        (
+            "output o: f32 = max(1, b = 2)\n",
+            expect![[r#"
+            1:24 `b` o text::syntax: `max` is a function of formulas, whose inputs have no names
+                write the inputs in their order
+        "#]],
+        ),
+        (
+            "output o: f32 = math.lerp(1, 2, 0.5)\n",
+            expect![[r#"
+            1:17 `math.lerp` o text::unknown_node_type: there is no node type called `math.lerp`
+                did you mean `mix.mix`?
+        "#]],
+        ),
+        (
+            "output o: f32 = vec.distance([0, 0, 0], [1, 1, 1])\n",
+            expect![[r#"
+            1:17 `vec.distance` o text::unknown_node_type: there is no node type called `vec.distance`
+                did you mean `vector.distance`?
+        "#]],
+        ),
+        (
+            "output o: f32 = math.mix(1, 2, 0.5)\n",
+            expect![[r#"
+            1:17 `math.mix` o text::unknown_node_type: there is no node type called `math.mix`
+                did you mean `mix.mix`?
+        "#]],
+        ),
+        (
+            "input i: image\noutput o: image = image.gaussian_blur(i)\n",
+            expect![[r#"
+            2:19 `image.gaussian_blur` o text::unknown_node_type: there is no node type called `image.gaussian_blur`
+                did you mean `image.blur`?
+        "#]],
+        ),
     ] {
         reports(text, expected);
     }
@@ -353,7 +407,7 @@ fn values_of_outputs_are_written_as_those_of_inputs() {
 fn a_text_that_starts_with_a_control_character_is_no_json() {
     let loaded = load(b"\0output o: f32 = 1\n", &REGISTRY, &limits());
     let first = loaded.problems.iter().next().map(ToString::to_string);
-    assert_eq!(first.as_deref(), Some("`\\0` has no meaning here"));
+    assert_eq!(first.as_deref(), Some("`\\0` has no meaning here (remove this control character)"));
 }
 
 #[test]
