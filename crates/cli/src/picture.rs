@@ -23,18 +23,15 @@ use millstream_io::pictures::{
 
 use crate::document::{Text, shown};
 use crate::outcome::{Exit, Stop};
+use crate::picture::strips::{First, Strips};
 use crate::place::{Place, STDOUT, stop};
-use crate::request::refused;
-use crate::run::report_failures;
 use crate::tables::Coordinates;
 use crate::terminal::{eprint, visible};
 
 mod file;
+mod strips;
 
 pub(crate) use file::PictureFile;
-
-/// Pixels per strip when a picture is written strip by strip.
-const STRIP: usize = 1 << 20;
 
 /// How many times the pixel limit a picture written in strips may exceed.
 const IN_STRIPS: usize = 16;
@@ -444,7 +441,7 @@ impl PictureTarget {
         };
         let view = &Footprint::from_value(view).expect("the feature is a view");
         let n_pixels = view.n_pixels().unwrap_or(usize::MAX);
-        if n_pixels <= 2 * STRIP {
+        if !strips::is_large(n_pixels) {
             return Ok(None);
         }
         let [width, height] = view.size();
@@ -471,40 +468,26 @@ impl PictureTarget {
             );
             return Err(Stop::new(Exit::Failed, text, Some(help)));
         }
-        let [left, lower, right, upper] = view.crop;
-        let mut evaluate = program.in_tiles(evaluator);
-        // The image of some rows, counted from the top; `None` if the evaluation failed.
-        let mut strip = |rows: std::ops::Range<usize>| -> Result<Image, Stop> {
-            let (top, bottom) = (upper - rows.start as i32, upper - rows.end as i32);
-            let part = view.with_crop([left, bottom.max(lower), right, top]);
-            let request = request.clone().view(part);
-            let answer: Answer = evaluate(&request).map_err(|error| refused(&error))?;
-            report_failures(&answer, &Coordinates::default());
-            match answer.value::<Image>(output) {
-                Some(image) if answer.failures.is_empty() => Ok(image),
-                _ => {
-                    let text = format!("{} was not written", name_of(path));
-                    Err(Stop::new(Exit::Failed, text, None))
-                }
+        let evaluate = program.in_tiles(evaluator);
+        let mut strips = Strips { evaluate, request, view, output, path };
+        let mut strip = match strips.first()? {
+            First::Strip(strip) => strip,
+            First::Own(image) => {
+                self.write_and_report(path, &image)?;
+                return Ok(Some(Exit::Done));
             }
         };
-        let n_rows = (STRIP / width.max(1)).clamp(1, height);
-        let mut first = 0..n_rows;
-        let mut image = strip(first.clone())?;
-        if image.width() != width || image.height() != n_rows || !view.contains(image.view()) {
-            // The image keeps its own size, whatever the view is.
-            self.write_and_report(path, &image)?;
-            return Ok(Some(Exit::Done));
-        }
-        let n = image.n_channels();
+        let n = strip.n_channels;
         let rows = |wanted: std::ops::Range<usize>| {
             let mut rows = Vec::with_capacity(wanted.len() * width * n);
             for row in wanted {
-                if !first.contains(&row) {
-                    first = row..(row + n_rows).min(height);
-                    image = strip(first.clone())?;
+                if !strip.rows.contains(&row) {
+                    // The memory of one strip at a time.
+                    strip.values = Vec::new();
+                    strip = strips.strip_from(row)?;
                 }
-                rows.extend_from_slice(image.row_from_top(row - first.start));
+                let at = (row - strip.rows.start) * width * n;
+                rows.extend_from_slice(&strip.values[at..at + width * n]);
             }
             Ok(rows)
         };
