@@ -64,7 +64,8 @@ const MAX_SAMPLES: f64 = 32.0;
 const ROUNDING: f64 = 1e-4;
 
 /// The image resampled to the requested pixels of a view. On the same grid, pixels are copied;
-/// otherwise they are interpolated, or averaged where several fall into one.
+/// otherwise they are interpolated, or averaged where several fall into one. If the continuation is
+/// clear, an image without alpha gets it, whether or not anything beyond the image is requested.
 ///
 /// `work` is called with the number of pixels that follow.
 ///
@@ -74,13 +75,41 @@ pub fn place<E>(
     image: &Image,
     view: &Footprint,
     (filter, edge): (Filter, Edge),
-    mut work: impl FnMut(usize) -> Result<(), E>,
+    work: impl FnMut(usize) -> Result<(), E>,
+) -> Result<Image, E> {
+    if image.view() == view {
+        return Ok(if edge == Edge::Clear { image.clone().with_alpha() } else { image.clone() });
+    }
+    let sampler = Sampler::new(image, filter, edge);
+    placed(image, view, (&sampler, edge), work)
+}
+
+/// As [`place`], but with the channels of the image, which are 0 beyond a clear edge.
+///
+/// # Errors
+/// The first error of `work`.
+pub fn place_channels<E>(
+    image: &Image,
+    view: &Footprint,
+    (filter, edge): (Filter, Edge),
+    work: impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Image, E> {
     if image.view() == view {
         return Ok(image.clone());
     }
+    let sampler = Sampler::of_channels(image, filter, edge);
+    placed(image, view, (&sampler, edge), work)
+}
+
+/// The image that a sampler sees at the requested pixels of a view.
+fn placed<E>(
+    image: &Image,
+    view: &Footprint,
+    (sampler, edge): (&Sampler<'_>, Edge),
+    mut work: impl FnMut(usize) -> Result<(), E>,
+) -> Result<Image, E> {
     let [width, height] = view.size();
-    let n = image.n_channels();
+    let n = sampler.n_channels();
     let mut values = Vec::with_capacity(width * height * n);
     if image.view().transform.same(&view.transform) {
         let [left, lower, right, upper] = view.crop.map(i64::from);
@@ -88,21 +117,29 @@ pub fn place<E>(
         for y in lower..upper {
             work(width)?;
             rows.read(y, left..right.max(left), &mut row);
-            values.extend_from_slice(&row);
+            if n == image.n_channels() {
+                values.extend_from_slice(&row);
+                continue;
+            }
+            let [min_x, min_y, max_x, max_y] = image.view().crop.map(i64::from);
+            let is_row = (min_y..max_y).contains(&y);
+            for (x, pixel) in (left..).zip(row.chunks_exact(n - 1)) {
+                values.extend_from_slice(pixel);
+                values.push(if is_row && (min_x..max_x).contains(&x) { 1.0 } else { 0.0 });
+            }
         }
     } else {
-        let sampler = Sampler::new(image, filter, edge);
         let to_scene = Affine::of(&view.transform);
         let to_pixels = sampler.to_pixels.unwrap_or(Affine([0.0; 6])).after(&to_scene);
         let stretch = to_pixels.stretch();
-        let is_mean = filter != Filter::Nearest && stretch > 1.0 + ROUNDING;
+        let is_mean = sampler.filter != Filter::Nearest && stretch > 1.0 + ROUNDING;
         let samples = Samples::of(if is_mean { stretch } else { 1.0 });
         let [left, lower, ..] = view.crop.map(f64::from);
         for y in 0..height {
             work(width * samples.n * samples.n)?;
             for x in 0..width {
                 let corner = [left + x as f64, lower + y as f64];
-                let pixel = average(&sampler, &to_pixels, corner, samples);
+                let pixel = average(sampler, &to_pixels, corner, samples);
                 values.extend_from_slice(&pixel[..n]);
             }
         }
@@ -163,7 +200,7 @@ mod tests {
         Image::from_channels(Footprint::of_size(width, height), 1, values).expect("it fits")
     }
 
-    fn placed(image: &Image, view: &Footprint, filter: Filter, edge: Edge) -> Vec<f32> {
+    fn values(image: &Image, view: &Footprint, filter: Filter, edge: Edge) -> Vec<f32> {
         let work = |_| Ok::<(), ()>(());
         place(image, view, (filter, edge), work).expect("nothing fails").channels().to_vec()
     }
@@ -175,7 +212,7 @@ mod tests {
         let scaled = |scale: f64| {
             let mut view = Footprint::of_size(4, 4);
             (view.transform.0[0], view.transform.0[5]) = (scale as f32, scale as f32);
-            placed(&image, &view, Filter::Linear, Edge::Extend)
+            values(&image, &view, Filter::Linear, Edge::Extend)
         };
         for (whole, near) in [(1.0, 1.0 - 1e-6), (1.0, 1.0 + 1e-6), (1.0, 1.0005), (2.0, 2.000_01)]
         {
@@ -200,9 +237,17 @@ mod tests {
     fn pixels_of_the_same_grid_are_copied() {
         let image = counted(3, 2);
         let view = image.view().with_crop([-2, -1, 5, 1]);
-        let row = |edge| placed(&image, &view, Filter::Linear, edge);
+        let row = |edge| values(&image, &view, Filter::Linear, edge);
         let zero = [0.0; 7];
-        assert_eq!(row(Edge::Clear), [zero, [0., 0., 0., 1., 2., 0., 0.]].concat());
+        let channels = |edge| {
+            let work = |_| Ok::<(), ()>(());
+            place_channels(&image, &view, (Filter::Linear, edge), work).expect("nothing fails")
+        };
+        let clear = [zero, [0., 0., 0., 1., 2., 0., 0.]].concat();
+        assert_eq!(channels(Edge::Clear).channels(), clear);
+        let alpha = [zero, [0., 0., 1., 1., 1., 0., 0.]].concat();
+        let with_alpha: Vec<f32> = clear.into_iter().zip(alpha).flat_map(|(x, a)| [x, a]).collect();
+        assert_eq!(row(Edge::Clear), with_alpha);
         assert_eq!(row(Edge::Extend), [[0., 0., 0., 1., 2., 2., 2.]; 2].concat());
         let wrapped = [[4., 5., 3., 4., 5., 3., 4.], [1., 2., 0., 1., 2., 0., 1.]];
         assert_eq!(row(Edge::Wrap), wrapped.concat());
@@ -210,12 +255,31 @@ mod tests {
     }
 
     #[test]
+    fn an_opaque_image_is_transparent_beyond_a_clear_edge_and_opaque_inside() {
+        let image = counted(8, 8);
+        for filter in [Filter::Nearest, Filter::Linear, Filter::Cubic] {
+            let mut view = Footprint::of_size(20, 20);
+            (view.transform.0[0], view.transform.0[1]) = (0.7, 0.1);
+            (view.transform.0[5], view.transform.0[7]) = (0.9, -4.0);
+            let whole = values(&image, &view, filter, Edge::Clear);
+            let alphas: Vec<f32> = whole.chunks(2).map(|pixel| pixel[1]).collect();
+            assert_eq!(alphas[0], 0.0);
+            assert!(alphas.iter().filter(|alpha| **alpha == 1.0).count() > 50, "{alphas:?}");
+            // A region in which nothing beyond the image is seen has the same channels.
+            let part = values(&image, &view.with_crop([4, 8, 7, 10]), filter, Edge::Clear);
+            assert!(part.len() == 12 && part.chunks(2).all(|pixel| pixel[1] == 1.0), "{part:?}");
+        }
+        let whole = values(&image, image.view(), Filter::Linear, Edge::Clear);
+        assert!(whole.len() == 128 && whole.chunks(2).all(|pixel| pixel[1] == 1.0));
+    }
+
+    #[test]
     fn half_of_the_resolution_averages() {
         let image = counted(4, 2);
         let mut view = Footprint::of_size(2, 1);
         (view.transform.0[0], view.transform.0[5]) = (2.0, 2.0);
-        assert_eq!(placed(&image, &view, Filter::Linear, Edge::Extend), [2.5, 4.5]);
-        assert_eq!(placed(&image, &view, Filter::Nearest, Edge::Extend), [5.0, 7.0]);
+        assert_eq!(values(&image, &view, Filter::Linear, Edge::Extend), [2.5, 4.5]);
+        assert_eq!(values(&image, &view, Filter::Nearest, Edge::Extend), [5.0, 7.0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use millstream_base::num::floor;
 use millstream_base::width::Width;
 
 use crate::place::{Affine, Filter};
-use crate::region::Edge;
+use crate::region::{Edge, adds_alpha};
 
 /// Points that are placed in one loop.
 const BLOCK: usize = 64;
@@ -19,13 +19,22 @@ pub struct Sampler<'i> {
     /// From the scene to pixels, counted from the lower left corner of the image; `None` if the view
     /// of the image is a line or a point.
     pub(crate) to_pixels: Option<Affine>,
-    filter: Filter,
+    pub(crate) filter: Filter,
     edge: Edge,
+    /// The channel that tells how much of a point is covered by an image without alpha, if what
+    /// lies beyond is transparent.
+    coverage: Option<usize>,
 }
 
 impl<'i> Sampler<'i> {
-    /// The colors of an image.
+    /// The colors of an image, which is transparent beyond a clear edge.
     pub fn new(image: &'i Image, filter: Filter, edge: Edge) -> Self {
+        let coverage = adds_alpha(image, edge).then(|| image.n_channels());
+        Self { coverage, ..Self::of_channels(image, filter, edge) }
+    }
+
+    /// The channels of an image, which are 0 beyond a clear edge.
+    pub(crate) fn of_channels(image: &'i Image, filter: Filter, edge: Edge) -> Self {
         let [x, y, ..] = image.view().crop.map(f64::from);
         let to_view = Affine::of(&image.view().transform).inverse();
         let to_pixels = to_view.map(|it| Affine([1.0, 0.0, -x, 0.0, 1.0, -y]).after(&it));
@@ -36,10 +45,17 @@ impl<'i> Sampler<'i> {
             to_pixels,
             filter,
             edge,
+            coverage: None,
         }
     }
 
-    /// The channels at a point of the scene; those that the image lacks are 0.
+    /// The number of channels at a point: those of the image, and alpha if what lies beyond is
+    /// transparent.
+    pub fn n_channels(&self) -> usize {
+        self.n_channels + usize::from(self.coverage.is_some())
+    }
+
+    /// The channels at a point of the scene; those from [`n_channels`](Self::n_channels) on are 0.
     pub fn at(&self, point: [f64; 2]) -> [f32; 4] {
         match &self.to_pixels {
             Some(to_pixels) => self.at_pixel(to_pixels.at(point)),
@@ -75,11 +91,22 @@ impl<'i> Sampler<'i> {
         if !(x.abs() < FAR && y.abs() < FAR) {
             return [0.0; 4];
         }
-        match self.filter {
-            Filter::Nearest => self.pixel(floor(x) as i64, floor(y) as i64),
-            Filter::Linear => blend([x, y], LINEAR, linear, |x, y| self.pixel(x, y)),
-            Filter::Cubic => blend([x, y], CUBIC, cubic, |x, y| self.pixel(x, y)),
+        let (mut channels, is_covered) = match self.filter {
+            Filter::Nearest => return self.pixel(floor(x) as i64, floor(y) as i64),
+            Filter::Linear => (
+                blend([x, y], LINEAR, linear, |x, y| self.pixel(x, y)),
+                self.is_blend_inside(&[x], &[y], LINEAR, 2),
+            ),
+            Filter::Cubic => (
+                blend([x, y], CUBIC, cubic, |x, y| self.pixel(x, y)),
+                self.is_blend_inside(&[x], &[y], CUBIC, 4),
+            ),
+        };
+        // The sum of the weights is rounded.
+        if let Some(coverage) = self.coverage.filter(|_| is_covered) {
+            channels[coverage] = 1.0;
         }
+        channels
     }
 
     #[inline]
@@ -90,12 +117,15 @@ impl<'i> Sampler<'i> {
             let at = (y * width + x) * self.n_channels;
             let channels = &self.channels[at..at + self.n_channels];
             pixel[..channels.len()].copy_from_slice(channels);
+            if let Some(coverage) = self.coverage {
+                pixel[coverage] = 1.0;
+            }
         }
         pixel
     }
 
-    /// Calls `put` with the position of each point and the channels there, of which the image has
-    /// `N`. The bits are those of [`at`](Self::at).
+    /// Calls `put` with the position of each point, the channels there, of which the image has `N`,
+    /// and the alpha that an image without alpha has there. The bits are those of [`at`](Self::at).
     ///
     /// # Panics
     /// If the image has another number of channels.
@@ -103,11 +133,13 @@ impl<'i> Sampler<'i> {
         &self,
         points: &[P],
         xy: impl Fn(P) -> [f64; 2],
-        mut put: impl FnMut(usize, [f32; N]),
+        mut put: impl FnMut(usize, [f32; N], f32),
     ) {
         assert_eq!(self.n_channels, N, "the image has that many channels");
+        let alpha_of = |channels: &[f32; 4]| self.coverage.map_or(1.0, |at| channels[at]);
         let Some(to_pixels) = &self.to_pixels else {
-            return (0..points.len()).for_each(|i| put(i, [0.0; N]));
+            let alpha = alpha_of(&[0.0; 4]);
+            return (0..points.len()).for_each(|i| put(i, [0.0; N], alpha));
         };
         Width::widest().run(
             #[inline(always)]
@@ -118,16 +150,18 @@ impl<'i> Sampler<'i> {
                         [x[i], y[i]] = to_pixels.at(xy(*point));
                     }
                     let (x, y) = (&x[..points.len()], &y[..points.len()]);
-                    let mut put = |i: usize, channels| put(block * BLOCK + i, channels);
+                    let first = block * BLOCK;
+                    let mut put_inside = |i: usize, channels| put(first + i, channels, 1.0);
                     let is_inside = match self.filter {
-                        Filter::Nearest => self.nearest_inside(x, y, &mut put),
-                        Filter::Linear => self.blend_inside(x, y, LINEAR, linear, &mut put),
-                        Filter::Cubic => self.blend_inside(x, y, CUBIC, cubic, &mut put),
+                        Filter::Nearest => self.nearest_inside(x, y, &mut put_inside),
+                        Filter::Linear => self.blend_inside(x, y, LINEAR, linear, &mut put_inside),
+                        Filter::Cubic => self.blend_inside(x, y, CUBIC, cubic, &mut put_inside),
                     };
                     if !is_inside {
                         for (i, (x, y)) in x.iter().zip(y).enumerate() {
                             let channels = self.at_pixel([*x, *y]);
-                            put(i, std::array::from_fn(|k| channels[k]));
+                            let alpha = alpha_of(&channels);
+                            put(first + i, std::array::from_fn(|k| channels[k]), alpha);
                         }
                     }
                 }
@@ -145,6 +179,14 @@ impl<'i> Sampler<'i> {
             at.iter().map(|at| u32::from(!(before..n).contains(at))).sum::<u32>() == 0
         };
         is_inside(x, width) && is_inside(y, height)
+    }
+
+    /// Whether all pixels that are blended at these points, `n` in each direction and the first one
+    /// at this offset, lie within the image.
+    #[inline(always)]
+    fn is_blend_inside(&self, x: &[f64], y: &[f64], first: i64, n: usize) -> bool {
+        let before = -first as f64;
+        self.is_inside(x, y, before + 0.5, n as f64 - before - 1.5)
     }
 
     /// Gives the pixels of points that all lie within the image; false if one does not.
@@ -181,8 +223,7 @@ impl<'i> Sampler<'i> {
         weights: impl Fn(f32) -> [f32; M],
         put: &mut impl FnMut(usize, [f32; N]),
     ) -> bool {
-        let before = -first as f64;
-        if !self.is_inside(x, y, before + 0.5, M as f64 - before - 1.5) {
+        if !self.is_blend_inside(x, y, first, M) {
             return false;
         }
         let (pixels, _) = self.channels.as_chunks::<N>();
@@ -289,15 +330,16 @@ mod tests {
                 sampler.each::<3, _>(
                     &points,
                     |point| point,
-                    |i, channels| {
+                    |i, [r, g, b], alpha| {
                         assert_eq!(i, seen, "in order");
                         seen += 1;
-                        bits.push(channels.map(f32::to_bits));
+                        bits.push([r, g, b, alpha].map(f32::to_bits));
                     },
                 );
                 let single = |point: &[f64; 2]| {
-                    let [r, g, b, _] = sampler.at(*point);
-                    [r, g, b].map(f32::to_bits)
+                    let [r, g, b, alpha] = sampler.at(*point);
+                    let alpha = if sampler.n_channels() == 4 { alpha } else { 1.0 };
+                    [r, g, b, alpha].map(f32::to_bits)
                 };
                 assert_eq!(bits, points.iter().map(single).collect::<Vec<_>>());
             }

@@ -83,6 +83,20 @@ impl Image {
         matches!(self.n_channels(), 2 | 4)
     }
 
+    /// The image with an alpha channel, which is 1 if the image had none.
+    pub fn with_alpha(self) -> Self {
+        let n = self.n_channels();
+        if self.has_alpha() {
+            return self;
+        }
+        let mut values = Vec::with_capacity(self.pixels.len() * (n + 1));
+        for pixel in self.channels().chunks_exact(n) {
+            values.extend_from_slice(pixel);
+            values.push(1.0);
+        }
+        Self::from_channels(self.view, n + 1, values).expect("there is an alpha for each pixel")
+    }
+
     /// The pixels, row by row from the bottom.
     pub fn pixels(&self) -> &Column {
         &self.pixels

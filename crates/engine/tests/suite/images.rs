@@ -128,7 +128,8 @@ fn a_transform_evaluates_its_source_at_the_transformed_view() {
     let answer = program.run(&view).expect("it runs");
     let moved = answer.value::<Image>("moved").expect("an image");
     // (0.5, 0.5) comes from (-0.25, -0.75), and so on by halves.
-    assert_eq!(moved.channels(), [-3.25, 1.75, 6.75, -2.75, 2.25, 7.25]);
+    let gray = [-3.25, 1.75, 6.75, -2.75, 2.25, 7.25];
+    assert_eq!(moved.channels(), gray.map(|gray| [gray, 1.0]).as_flattened());
     assert_eq!(*moved.view(), Footprint::of_size(3, 2));
 }
 
@@ -140,12 +141,40 @@ fn a_photo_is_placed_on_the_view_that_a_transform_needs() {
         output out: image";
     let photo = gray(2, 2, |i| (i + 1) as f32);
     let request = of_view(&Footprint::of_size(3, 2)).set("photo", photo.clone());
-    assert_eq!(image(text, &request).channels(), [0.0, 1.0, 2.0, 0.0, 3.0, 4.0]);
+    // Transparent beyond the photo, which is opaque.
+    let row = |a: f32, b: f32| [[0.0, 0.0], [a, 1.0], [b, 1.0]];
+    let expected = [row(1.0, 2.0), row(3.0, 4.0)];
+    assert_eq!(image(text, &request).channels(), expected.as_flattened().as_flattened());
     let nothing = "
         input photo: image
         out = image.transform(photo, scale: [0, 1])
         output out: image";
-    assert_eq!(image(nothing, &request).channels(), [0.0; 6]);
+    assert_eq!(image(nothing, &request).channels(), [0.0; 12]);
+}
+
+#[test]
+fn a_background_is_seen_beyond_an_opaque_photo() {
+    let photo = Image::from_channels(Footprint::of_size(4, 4), 3, vec![0.25; 48]).expect("it fits");
+    let request = of_view(&Footprint::of_size(8, 4)).set("photo", photo);
+    let over = |above: &str| {
+        let text = format!(
+            "input photo: image
+            bg = image.from_field(vec3(1, 0, 0))
+            p = context.position()
+            out = image.over(bg, {above})
+            output out: image"
+        );
+        let image = image(&text, &request);
+        [1, 7].map(|x| <[f32; 4]>::try_from(&image.channels()[4 * x..][..4]).expect("4 channels"))
+    };
+    let (red, shown) = ([1.0, 0.0, 0.0, 1.0], [0.25, 0.25, 0.25, 1.0]);
+    assert_eq!(over("photo"), [shown, red]);
+    assert_eq!(over("image.transform(photo, offset: [4, 0])"), [red, shown]);
+    assert_eq!(over("image.transform(photo, offset: [-1, 0])"), [shown, red]);
+    assert_eq!(over("image.crop(photo, -2, -2, 20, 20)"), [shown, red]);
+    assert_eq!(over("image.from_field(image.sample(photo, p))"), [shown, red]);
+    let blurred = over("image.blur(photo, radius: 2, outside = \"clear\")");
+    assert_eq!(blurred[1], red);
 }
 
 /// Sampling at the position of the pixel is compiled to a separate node; a position that differs
@@ -326,7 +355,7 @@ fn images_are_measured_and_resized() {
     for answer in answers(text, &request) {
         let channels = |name| answer.value::<Image>(name).expect("an image").channels().to_vec();
         assert_eq!(channels("small"), [2.5, 4.5]);
-        assert_eq!(channels("cut"), [1.0, 2.0, 5.0, 6.0]);
+        assert_eq!(channels("cut"), [1.0, 1.0, 2.0, 1.0, 5.0, 1.0, 6.0, 1.0]);
         assert_eq!(list(&answer, "counts").as_slice::<i64>(), Some(&[4, 4][..]));
         assert_eq!(answer.value::<f64>("mean"), Some(3.5));
         assert_eq!(answer.value::<f64>("most"), Some(7.0));

@@ -58,10 +58,10 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
         let weights = weights(job.settings).map_err(|error| Failure::whole(error.to_string()))?;
         Ok(Box::new(Convolve { weights, edge: edge_of(job.settings) }))
     });
-    add(convolve(), Viewed { refuse, extends: true, ..convolved });
+    add(convolve(), Viewed { refuse, extends: true, shows: false, ..convolved });
     add(
         edges(),
-        viewed(|job| {
+        measured(|job| {
             let measure = match job.settings.text("measure") {
                 "x" => Measure::X,
                 "y" => Measure::Y,
@@ -73,7 +73,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
     );
     add(
         normal_map(),
-        viewed(|job| {
+        measured(|job| {
             let strength = job.number::<f32>(0) / pixel_size(job.wanted);
             let encoding = match job.settings.text("encoding") {
                 "signed" => Encoding::Signed,
@@ -85,7 +85,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
     add(morphology(), viewed(|job| Ok(change(job))));
     add(
         distance(),
-        viewed(|job| {
+        measured(|job| {
             let (threshold, limit) = (job.number(0), pixels(job, job.number(1)));
             let unit = pixel_size(job.wanted);
             Ok(Box::new(InUnits { of: Distance { channel: 0, threshold, limit }, unit }))
@@ -118,12 +118,18 @@ fn viewed(make: Make) -> Viewed {
         refuse: |_| Ok(()),
         how: |settings| (Between::Linear, edge_of(settings)),
         extends: false,
+        shows: true,
         ask: Arc::new(move |job| Ok(job.wanted.grown(make(job)?.reach()))),
         work: Arc::new(move |job, image, crew| {
             let filtered = make(job)?.apply(image, job.wanted.crop, crew);
             filtered.map_err(cancelled)
         }),
     }
+}
+
+/// The work of a node type that measures an image instead of changing its colors.
+fn measured(make: Make) -> Viewed {
+    Viewed { shows: false, ..viewed(make) }
 }
 
 /// A filter from the crate `raster`.

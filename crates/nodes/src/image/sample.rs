@@ -82,7 +82,7 @@ pub(super) fn straight(Color([r, g, b, alpha]): Color) -> Color {
 pub(super) fn sample(pixels: &PixelLoop, sample_pixel: Arc<NodeDef>) -> NodeDef {
     let def = NodeDef::new("image.sample", "The color of an image at a point of the scene").details(
         "The image occupies the place in the scene of the view that it was made for; only x and y \
-         of the position matter. The color does not have premultiplied alpha; for an image without \
+         of the position matter. The color does not have premultiplied alpha; within an image without \
          alpha, it is 1. An image of one channel gives gray.\n\nIn a field, at the position of the \
          pixel itself, this reads the same pixel of another image; at a changed position, it \
          distorts the image. Only the requested region of the image is available.",
@@ -125,30 +125,30 @@ pub(super) fn sample_at(
     positions: &VirtualArray<'_, Vec3>,
     cells: &mut Cells<Color>,
 ) -> Result<(), Failure> {
-    let at = |sampler: &Sampler<'_>, n: usize, i: usize| {
+    let at = |sampler: &Sampler<'_>, i: usize| {
         let Vec3([x, y, _]) = positions.get(i);
-        straight(premultiplied(&sampler.at([x.into(), y.into()])[..n]))
+        let channels = sampler.at([x.into(), y.into()]);
+        straight(premultiplied(&channels[..sampler.n_channels()]))
     };
     let Data::One(image) = call.argument(0).data() else {
         let images = call.input::<Image>(0);
         return cells.fill(call, |i| {
             let image = images.get(i);
-            Ok(at(&Sampler::new(&image, filter, edge), image.n_channels(), i))
+            Ok(at(&Sampler::new(&image, filter, edge), i))
         });
     };
     let image = Image::from_value(image).expect("the argument is an image");
     let sampler = Sampler::new(&image, filter, edge);
-    let n = image.n_channels();
     let is_all = call.mask().as_range() == Some(0..call.extent());
     if let (Some(points), Some(colors)) = (positions.as_slice().filter(|_| is_all), cells.all()) {
-        return match n {
+        return match image.n_channels() {
             1 => sample_in_order::<1>(&sampler, points, colors, call.pace()),
             2 => sample_in_order::<2>(&sampler, points, colors, call.pace()),
             3 => sample_in_order::<3>(&sampler, points, colors, call.pace()),
             _ => sample_in_order::<4>(&sampler, points, colors, call.pace()),
         };
     }
-    cells.fill(call, |i| Ok(at(&sampler, n, i)))
+    cells.fill(call, |i| Ok(at(&sampler, i)))
 }
 
 /// The colors of an image of `N` channels at points.
@@ -163,7 +163,13 @@ fn sample_in_order<const N: usize>(
         sampler.each::<N, _>(
             points,
             |Vec3([x, y, _])| [x.into(), y.into()],
-            |i, channels| colors[i] = straight(premultiplied(&channels)),
+            |i, channels, alpha| {
+                let mut color = premultiplied(&channels);
+                if N % 2 == 1 {
+                    color.0[3] = alpha;
+                }
+                colors[i] = straight(color);
+            },
         );
     }
     Ok(())

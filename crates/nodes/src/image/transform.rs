@@ -15,6 +15,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
         refuse: |_| Ok(()),
         how: |settings| (filter_of(settings), edge_of(settings)),
         extends: false,
+        shows: true,
         ask: Arc::new(|job| Ok(source_view(job))),
         work: Arc::new(|job, image, _| {
             // The pixels are those of the requested view, seen through the transform.

@@ -13,7 +13,7 @@ use millstream_node::settings::{SettingError, Settings};
 use millstream_node::signature::SocketType;
 use millstream_node::{Call, Failure, NodeDef, PartSource, RegionUse, Registry};
 use millstream_raster::crew::Crew;
-use millstream_raster::place::{Filter, place};
+use millstream_raster::place::{Filter, place, place_channels};
 use millstream_raster::region::Edge;
 
 use super::crew;
@@ -62,6 +62,9 @@ pub(super) struct Viewed {
     /// Whether the work extends an image at its edges exactly as placing it would, so that an image
     /// on the pixel grid of the view is not copied.
     pub(super) extends: bool,
+    /// Whether the result consists of colors of the image, so that an image without alpha gets it
+    /// if what lies beyond is transparent; other work takes zeros.
+    pub(super) shows: bool,
     pub(super) ask: Arc<Ask>,
     pub(super) work: Arc<Work>,
 }
@@ -78,7 +81,7 @@ impl Views {
     /// Registers a node type with fixed sockets, whose first input is an image and whose output is
     /// an image.
     pub(super) fn register(&self, registry: &mut Registry, def: NodeDef, of: Viewed) {
-        let Viewed { refuse, how, extends, ask, work } = of;
+        let Viewed { refuse, how, extends, shows, ask, work } = of;
         let sockets = def.fixed_signature().expect("the sockets are fixed").inputs.clone();
         let part = |suffix: &str, about: &str| {
             let mut part = NodeDef::new(format!("{}_{suffix}", def.name), about.to_owned());
@@ -133,7 +136,12 @@ impl Views {
                             let mut image = images.get(i);
                             if !(extends && image.view().transform.same(&view.transform)) {
                                 let work = |n: usize| pace.work(n.saturating_mul(PER_PIXEL));
-                                image = place(&image, &view, how(job.settings), work)?;
+                                let how = how(job.settings);
+                                image = if shows {
+                                    place(&image, &view, how, work)?
+                                } else {
+                                    place_channels(&image, &view, how, work)?
+                                };
                             }
                             work(job, &image, &crew(call).with_memory(&old))
                         })
