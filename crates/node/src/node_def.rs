@@ -200,7 +200,7 @@ impl NodeDef {
             reserved: FxHashSet::default(),
             body: None,
             reads: Vec::new(),
-            region_use: |_| RegionUse::Part,
+            region_use: |_| RegionUse::Unknown,
             formula: None,
             cost: None,
             kept: Vec::new(),

@@ -5,7 +5,7 @@
 
 use millstream_base::{Footprint, Mat4, Type};
 use millstream_node::signature::Default;
-use millstream_node::{Call, NodeDef, Registry};
+use millstream_node::{Call, NodeDef, RegionUse, Registry};
 
 use crate::cells::{Cells, function, put_property};
 
@@ -62,6 +62,7 @@ const PARTS: [(&str, &str); 6] = [
 fn separate() -> NodeDef {
     let def =
         NodeDef::new("footprint.separate", "The size, requested region and transform of a view")
+            .region_use(|_| RegionUse::OfView(3))
             .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
             .output("transform", Type::MAT4, "transform from pixels to the scene");
     PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::I32, *about)).function(
@@ -130,6 +131,7 @@ fn pixel_size() -> NodeDef {
             "The square root of the area that a pixel covers in the scene, seen along z: the \
              softness of smooth edges, or the least detail that is visible.",
         )
+        .region_use(|_| RegionUse::OfView(1))
         .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
         .output("value", Type::F32, "length in units of the scene")
         .function(|call: &mut Call<'_>| {

@@ -1,14 +1,17 @@
 //! What a node does with the requested region of a view.
 //!
-//! A picture larger than memory is evaluated region by region. For most nodes the result in a
-//! region is that part of the whole result; the others declare how they differ. From these
-//! declarations follows whether an image is known to cover the requested region.
+//! A picture larger than memory is evaluated region by region. That gives the same pixels only if
+//! each node with an image or a view at an input says how it uses the region: from these
+//! declarations follows whether an image is known to cover the requested region. A node that says
+//! nothing, such as one that runs a group many times, is given whole images.
 
 /// How the result of a node in one region of a view depends on the rest of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegionUse {
-    /// It does not.
+    /// Nothing is known: it may read all of its images, and any part of a view.
     #[default]
+    Unknown,
+    /// It does not: each pixel of its result depends on the same pixel of its images.
     Part,
     /// It reads all of its images.
     Whole,
@@ -27,4 +30,6 @@ pub enum RegionUse {
     Asks,
     /// It returns the positions of pixels.
     Positions,
+    /// Its first outputs, this many, are the same for all regions of a view; the others are not.
+    OfView(u32),
 }

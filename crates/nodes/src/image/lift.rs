@@ -216,8 +216,12 @@ fn on_view() -> NodeDef {
                 cells.fill(call, |i| {
                     let view = views.get(i);
                     n_pixels(&view, limits).map_err(|failure| at(failure, i))?;
-                    let how = (Filter::Linear, Edge::Clear);
-                    place(&images.get(i), &view, how, |n| pace.work(8 * n))
+                    let (image, how) = (images.get(i), (Filter::Linear, Edge::Clear));
+                    if *image.view() == view {
+                        // Its pixels are read as colors, so alpha need not be stored.
+                        return Ok(image);
+                    }
+                    place(&image, &view, how, |n| pace.work(8 * n))
                 })?;
                 cells.put(call);
                 Ok(())
@@ -227,6 +231,7 @@ fn on_view() -> NodeDef {
 
 fn pixel() -> NodeDef {
     NodeDef::new("image.pixel", "A pixel of an image, premultiplied")
+        .region_use(|_| RegionUse::Part)
         .input("image", Type::of::<Image>(), "")
         .input("number", Type::I32, "number of the pixel in the image")
         .output("value", Type::COLOR, "")

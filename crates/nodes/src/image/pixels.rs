@@ -138,6 +138,7 @@ pub(super) fn from_field(pixels: PixelLoop) -> NodeDef {
 /// The values with which a loop runs over the pixels of a view.
 fn region() -> NodeDef {
     let def = NodeDef::new("image.region", "The requested region of a view")
+        .region_use(|_| RegionUse::Part)
         .input("view", Type::of::<Footprint>(), "the view")
         .output("count", Type::I32, "number of pixels")
         .output("left", Type::I32, "first column")
