@@ -5,6 +5,7 @@ mod comments;
 mod errors;
 mod forms;
 mod highlighting;
+mod hints;
 mod nested_calls;
 mod nested_formulas;
 mod properties;
