@@ -98,7 +98,7 @@ impl Shapes<'_> {
 
     /// How to call the function of formulas with this name, if there is one.
     pub(super) fn hint_of_function(&self, name: &str) -> Option<String> {
-        let formula = self.registry.iter().find_map(|def| def.formula.as_ref())?;
+        let formula = self.registry().iter().find_map(|def| def.formula.as_ref())?;
         let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.len() <= 64
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
