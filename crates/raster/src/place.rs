@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn a_stretch_next_to_a_whole_number_gives_nearly_the_same() {
-        let values = (0..81).map(|i| (i * 37 % 11) as f32).collect();
-        let image = Image::from_channels(Footprint::of_size(9, 9), 1, values).expect("it fits");
+        let channels = (0..81).map(|i| (i * 37 % 11) as f32).collect();
+        let image = Image::from_channels(Footprint::of_size(9, 9), 1, channels).expect("it fits");
         let scaled = |scale: f64| {
             let mut view = Footprint::of_size(4, 4);
             (view.transform.0[0], view.transform.0[5]) = (scale as f32, scale as f32);

@@ -11,6 +11,7 @@ use millstream::evaluate::EvalError;
 use millstream::values::Image;
 use millstream::{Answer, Footprint, Request};
 
+use super::name_of;
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
 use crate::run::report_failures;
@@ -94,11 +95,14 @@ impl<E: FnMut(&Request) -> Result<Answer, EvalError>> Strips<'_, E> {
                 n = image.n_channels();
                 values.resize(rows.len() * width * n, 0.0);
             }
-            assert!(
-                [image.width(), image.height(), image.n_channels()]
-                    == [columns.len(), rows.len(), n],
-                "all parts of a picture are alike"
-            );
+            if [image.width(), image.height(), image.n_channels()] != [columns.len(), rows.len(), n]
+            {
+                let text =
+                    format!("the parts of `{}` differ in their size or channels", self.output);
+                let help =
+                    "this is a fault of Millstream; a smaller picture is computed in one piece";
+                return Err(Stop::new(Exit::Failed, text, Some(help.into())));
+            }
             for row in 0..rows.len() {
                 let to = &mut values[(row * width + start) * n..][..columns.len() * n];
                 to.copy_from_slice(image.row_from_top(row));
@@ -123,7 +127,7 @@ impl<E: FnMut(&Request) -> Result<Answer, EvalError>> Strips<'_, E> {
         match answer.value::<Image>(self.output) {
             Some(image) if answer.failures.is_empty() => Ok(image),
             _ => {
-                let text = format!("{} was not written", self.path.display());
+                let text = format!("{} was not written", name_of(self.path));
                 Err(Stop::new(Exit::Failed, text, None))
             }
         }

@@ -98,23 +98,8 @@ impl Views {
             });
             part.input("view", Type::of::<Footprint>(), "the requested view")
         };
-        let asked = Arc::clone(&ask);
-        let asking = with_numbers(part("view", "The view of the image that the node needs"))
-            .region_use(|_| RegionUse::Asks)
-            .output("value", Type::of::<Footprint>(), "")
-            .kernel(move |parts| {
-                let (settings, ask) = (parts.settings.clone(), Arc::clone(&asked));
-                Ok(function(move |call| {
-                    let mut cells = Cells::<Footprint>::new(call);
-                    cells.fill(call, |i| {
-                        in_job(call, &settings, (0, i), |job| {
-                            ask(job).and_then(|view| n_pixels(&view, job.limits).map(|_| view))
-                        })
-                    })?;
-                    cells.put(call);
-                    Ok(())
-                }))
-            });
+        let asking = with_numbers(part("view", "The view of the image that the node needs"));
+        let asking = that_asks(asking, Arc::clone(&ask));
         let calling =
             part("work", "The image of the requested view").region_use(|_| RegionUse::Places);
         let calling = with_numbers(calling.input("image", Type::of::<Image>(), ""))
@@ -168,6 +153,24 @@ impl Views {
             Ok(weave.outputs(&[result]))
         }));
     }
+}
+
+/// A part that returns the view of the image that a node needs.
+fn that_asks(part: NodeDef, ask: Arc<Ask>) -> NodeDef {
+    let part = part.region_use(|_| RegionUse::Asks);
+    part.output("value", Type::of::<Footprint>(), "").kernel(move |parts| {
+        let (settings, ask) = (parts.settings.clone(), Arc::clone(&ask));
+        Ok(function(move |call| {
+            let mut cells = Cells::<Footprint>::new(call);
+            cells.fill(call, |i| {
+                in_job(call, &settings, (0, i), |job| {
+                    ask(job).and_then(|view| n_pixels(&view, job.limits).map(|_| view))
+                })
+            })?;
+            cells.put(call);
+            Ok(())
+        }))
+    })
 }
 
 /// Runs the job of an element; the inputs from `first` on are the numbers and the view.
