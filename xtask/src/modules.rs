@@ -100,7 +100,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (
         "nodes",
-        "boolean cells each control known manual shape sort missing compare context convert date \
+        "boolean cells each control known manual synonyms shape sort missing compare context convert date \
          footprint math mix stateful string integer vector color curve expression kit \
          random noise list mesh reduce table sdf pattern image",
     ),

@@ -179,8 +179,11 @@ fn an_image_with_pixels_of_its_own_is_placed_on_the_view() {
         // Without a size, the view is that of the photo.
         assert_eq!(of(name, value, &["--reduce", "2"]), (10, 5, preview), "{value}");
     }
-    // The photo in its own view is the photo.
-    assert_eq!(of("bare", "photo", &["--size", "20x10"]), of("bare", "photo", &[]));
+    // The photo in its own view is the photo, with an alpha channel for what may lie beyond it.
+    let (width, height, colors) = of("bare", "photo", &[]);
+    let with_alpha = colors.chunks(3).flat_map(|color| [color[0], color[1], color[2], 1.0]);
+    let seen = of("bare", "photo", &["--size", "20x10"]);
+    assert_eq!(seen, (width, height, with_alpha.collect()));
     // Fields are evaluated for the view; their images keep the pixels that a node gives them.
     let field = "image.resize(image.from_field(p.x), width: 4, height: 3)";
     let (width, height, _) = of("field", field, &["--size", "20x10"]);

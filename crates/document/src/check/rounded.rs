@@ -206,14 +206,14 @@ mod tests {
                 "said": { "type": "convert", "set": { "to": "f32" }, "in": { "x": { "input": "k" } } }
             }"#,
             &expect![[r#"
+                note check::rounded at "y": { "type": "f32", "input": "k" }
+                    input `k` gives an i32, which output `y` turns into an f32, in which integers are exact only up to 2^24 (give the input a range, if its values are smaller; or convert it to f64 to keep them exact, or to f32 if this is intended)
                 note check::rounded at "a": { "input": "k" }
                     sum.a: input `k` gives an i32, which `math.add` turns into an f32, in which integers are exact only up to 2^24 (give the input a range, if its values are smaller; or convert it to f64 to keep them exact, or to f32 if this is intended)
                 note check::rounded at "x": { "input": "k" }
                     root.x: input `k` gives an i32, which `math.sqrt` turns into an f32, in which integers are exact only up to 2^24 (give the input a range, if its values are smaller; or convert it to f64 to keep them exact, or to f32 if this is intended)
                 note check::rounded at "a": 16777217
                     literal.a: 16777217 becomes 16777216, as an f32 holds integers exactly only up to 2^24 (write the number that is meant, or use a wider type)
-                note check::rounded at "y": { "type": "f32", "input": "k" }
-                    output y: input `k` gives an i32, which output `y` turns into an f32, in which integers are exact only up to 2^24 (give the input a range, if its values are smaller; or convert it to f64 to keep them exact, or to f32 if this is intended)
             "#]],
         );
     }

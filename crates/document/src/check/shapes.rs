@@ -444,9 +444,9 @@ impl<'d> Shapes<'d> {
             let written = self.form().of(json, format!("`group {name}(...)`"));
             format!("write the use of a group as {written}")
         } else {
-            let near = (name.len() <= 256).then(|| self.registry.nearest(name)).flatten();
-            let near = near.map(|near| format!("did you mean `{near}`?"));
-            let hint = near.or_else(|| self.hint_of_function(name));
+            let near = || (name.len() <= 256).then(|| self.registry.nearest(name)).flatten();
+            let near = || near().map(|near| format!("did you mean `{near}`?"));
+            let hint = self.hint_of_function(name).or_else(near);
             hint.unwrap_or_else(|| "`millstream nodes` lists all node types".into())
         };
         let error = CheckError::UnknownNodeType { name: shortened(name), hint };

@@ -164,7 +164,9 @@ proptest! {
         }
         let expected: Vec<_> = values[TYPES.len()..].iter().map(|x| Some(*x as f64)).collect();
         prop_assert_eq!(outputs(&program, ops.len()), expected);
-        let n_notes = program.warnings().iter().filter(|it| it.severity == Severity::Note).count();
+        // Beside an f32, an i32 becomes one, which `check::rounded` notes.
+        let notes = program.warnings().iter().filter(|it| it.severity == Severity::Note);
+        let n_notes = notes.filter(|it| it.code != "check::rounded").count();
         prop_assert_eq!(n_notes, 0, "{}", program.warnings());
     }
 
