@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use millstream_base::Value;
@@ -30,17 +30,10 @@ impl Key {
     /// # Errors
     /// If the file cannot be read.
     pub fn of_file(path: &Path) -> io::Result<(u64, Self)> {
-        let (mut file, mut hash) = (File::open(path)?, KeyHasher::new("file"));
-        let (mut buffer, mut n_bytes) = (vec![0; 1 << 16], 0);
-        loop {
-            match file.read(&mut buffer)? {
-                0 => return Ok((n_bytes, hash.key())),
-                n => {
-                    hash.0.update(&buffer[..n]);
-                    n_bytes += n as u64;
-                }
-            }
-        }
+        let mut hash = KeyHasher::new("file");
+        let n_before = hash.0.count();
+        hash.0.update_reader(File::open(path)?)?;
+        Ok((hash.0.count() - n_before, hash.key()))
     }
 }
 

@@ -4,7 +4,7 @@
 //! such as a color, a node `image.from_field` is added to the document, so the picture shows the
 //! values at the pixels of the view. Large views are evaluated and written strip by strip.
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -416,11 +416,9 @@ impl PictureTarget {
     /// Writes an image to a file of the target's format, without a report.
     pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
         let options = PictureOptions { depth: self.depth, transfer: self.transfer };
-        let written = if path == Path::new("-") {
-            let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-            write_image_to(STDOUT, &mut out, self.format, options, image)
-        } else {
-            write_image(path, Some(self.format), options, image)
+        let written = match stdout_of(path) {
+            Some(mut out) => write_image_to(STDOUT, &mut out, self.format, options, image),
+            None => write_image(path, Some(self.format), options, image),
         };
         written.map_err(|error| stop(&error))?;
         Ok(PictureSpec::of_image(self.format, options, image))
@@ -503,11 +501,9 @@ impl PictureTarget {
     ) -> Result<PictureSpec, Stop> {
         let mut spec = PictureSpec::new(self.format, [width, height], n_channels).depth(self.depth);
         spec.options.transfer = self.transfer;
-        let written = if path == Path::new("-") {
-            let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-            write_picture_to(STDOUT, &mut out, &spec, &mut rows)
-        } else {
-            write_picture(path, &spec, &mut rows)
+        let written = match stdout_of(path) {
+            Some(mut out) => write_picture_to(STDOUT, &mut out, &spec, &mut rows),
+            None => write_picture(path, &spec, &mut rows),
         };
         written.map_err(|failure| match failure {
             PictureFailure::Io(error) => stop(&error),
@@ -522,9 +518,18 @@ fn report_written(path: &Path, spec: &PictureSpec) {
     eprint(&format!("saved {width}x{height} pixels to {}, {}\n", name_of(path), spec.about()));
 }
 
+/// Standard output, if a target is that.
+fn stdout_of(path: &Path) -> Option<BufWriter<Stdout>> {
+    is_stdout(path).then(|| BufWriter::with_capacity(1 << 16, io::stdout()))
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// The name of a target for messages.
 fn name_of(path: &Path) -> String {
-    if path == Path::new("-") { STDOUT.into() } else { path.display().to_string() }
+    if is_stdout(path) { STDOUT.into() } else { path.display().to_string() }
 }
 
 fn image_of(value: &Value) -> Image {

@@ -85,8 +85,8 @@ impl PlotArgs {
 }
 
 impl Plot<'_> {
-    /// Plots the outputs of an answer, and reports what was drawn. Values that failed or are not
-    /// finite leave gaps, and are counted.
+    /// Plots the outputs of an answer, and reports what was drawn. A value that failed or is not
+    /// finite leaves a gap; the report counts such values.
     pub(crate) fn draw(
         &self,
         program: &Program,

@@ -169,20 +169,26 @@ impl Engine {
     pub fn load_partly(&self, text: &[u8]) -> (Option<Program>, Diagnostics) {
         let library = self.library();
         let library = library.as_ref().map(|library| library as &dyn Library);
-        let (opened, mut problems) =
+        let (opened, problems) =
             open_partly(self.loaded(text), &self.registry, library, &self.upgrades, &self.limits);
-        let Some((document, checked)) = opened else { return (None, problems) };
-        let (made, found) = planned(Arc::new(checked), |checked| self.plan(checked));
-        problems.append(found);
-        (made.map(|(_, plan)| Program::new(document, plan, problems.clone())), problems)
+        self.planned_partly(opened, problems)
     }
 
     /// As [`compile`](Self::compile), but if there are errors, the result is the program of all
     /// parts that do not depend on them.
     pub fn compile_partly(&self, document: Document) -> (Option<Program>, Diagnostics) {
         let document = self.with_used(document);
-        let (checked, mut problems) = check_partly(&document, &self.registry, &self.limits);
-        let Some(checked) = checked else { return (None, problems) };
+        let (checked, problems) = check_partly(&document, &self.registry, &self.limits);
+        self.planned_partly(checked.map(|checked| (document, checked)), problems)
+    }
+
+    /// The program of all parts of a document that do not depend on its problems.
+    fn planned_partly(
+        &self,
+        checked: Option<(Document, Checked)>,
+        mut problems: Diagnostics,
+    ) -> (Option<Program>, Diagnostics) {
+        let Some((document, checked)) = checked else { return (None, problems) };
         let (made, found) = planned(Arc::new(checked), |checked| self.plan(checked));
         problems.append(found);
         (made.map(|(_, plan)| Program::new(document, plan, problems.clone())), problems)

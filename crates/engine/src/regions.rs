@@ -1,13 +1,14 @@
 //! Whether an output can be computed region by region of the requested view.
 //!
 //! The region is visible to nodes with an image or a view that depends on it, so these declare how
-//! they use it ([`RegionUse`]). What is not known to be safe forbids regions: a node that may read
-//! all of an image, or a node without a declaration, such as a zone, whose image is requested for
-//! the same region in each of its runs; state that depends on the view; a reduction over pixels; an
-//! output that may cover something else than the requested region. A node that reads an image at
-//! the pixel's own position, or places it on another view, forbids regions unless the image is known
-//! to cover the requested region. That is unknown if a scope of another node than an image node
-//! changes the view or the position.
+//! they use it ([`RegionUse`]). An output is computed as a whole unless regions are known to give
+//! the same pixels. So it is if it depends on a node that may read all of an image; a node without
+//! a declaration, such as a zone, in each round of which an image has the same region; state that
+//! depends on the view; or a reduction over pixels. It also is if its own image may cover another
+//! region than the requested one. A node that reads an image at the pixel's own position, or places
+//! it on another view, allows regions only if the image is known to cover the requested region.
+//! Nothing is known to cover it if a scope of a node other than an image node changes the view or
+//! the position.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
@@ -45,8 +46,8 @@ impl Program {
     /// photo with changed colors. Its colors may depend on the view.
     pub fn has_own_pixels(&self, output: &str) -> bool {
         let plan = self.plan();
-        let output = plan.outputs.iter().find(|known| *known.name == *output);
-        output.is_some_and(|output| {
+        plan.output_named(output).is_some_and(|at| {
+            let output = &plan.outputs[at];
             let step = output.source.step;
             output.ty == Type::of::<Image>() && Search::new(plan, step).has_own_pixels(step)
         })
@@ -99,7 +100,7 @@ impl<'p> Search<'p> {
     fn use_of(&self, step: StepId) -> RegionUse {
         let Some((call, _)) = self.call(step) else { return RegionUse::Part };
         match call.kernel {
-            // These pass on what they are given.
+            // Without a declaration, each pixel of their results depends on the same pixel of images.
             Kernel::Pass | Kernel::Choose | Kernel::Read { .. } | Kernel::Form(_) => {
                 match (call.def.region_use)(&call.settings) {
                     RegionUse::Unknown => RegionUse::Part,

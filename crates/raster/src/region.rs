@@ -1,7 +1,5 @@
 //! Regions of pixels, and what lies beyond the pixels of an image.
 
-use millstream_base::Image;
-
 /// What lies beyond the pixels of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
@@ -33,12 +31,6 @@ impl Edge {
             }
         }
     }
-}
-
-/// Whether an image, continued like this, gets an alpha channel, so that what lies beyond it is
-/// transparent.
-pub(crate) fn adds_alpha(image: &Image, edge: Edge) -> bool {
-    edge == Edge::Clear && !image.has_alpha()
 }
 
 /// The pixels that a filter needs for the region `crop` of its result, within `bounds`, the

@@ -5,7 +5,7 @@ use millstream_base::num::floor;
 use millstream_base::width::Width;
 
 use crate::place::{Affine, Filter};
-use crate::region::{Edge, adds_alpha};
+use crate::region::Edge;
 
 /// Points that are placed in one loop.
 const BLOCK: usize = 64;
@@ -29,7 +29,8 @@ pub struct Sampler<'i> {
 impl<'i> Sampler<'i> {
     /// The colors of an image, which is transparent beyond a clear edge.
     pub fn new(image: &'i Image, filter: Filter, edge: Edge) -> Self {
-        let coverage = adds_alpha(image, edge).then(|| image.n_channels());
+        let gets_alpha = edge == Edge::Clear && !image.has_alpha();
+        let coverage = gets_alpha.then(|| image.n_channels());
         Self { coverage, ..Self::of_channels(image, filter, edge) }
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn joined_output(
     }
     let known = || outputs().filter_map(OutputAnswer::known);
     let varies = |of: &RequestAxis| known().any(|series| series.axes.contains(of));
-    // Elements are parts of one moment, so what is the same for all of them is in each answer.
+    // An output that is the same for all elements is the same in each block of elements.
     if axis == RequestAxis::Index && !varies(&axis) {
         joined.value.clone_from(&first.value);
         joined.partial.clone_from(&first.partial);

@@ -8,7 +8,8 @@ use millstream_io::Complete;
 use serde_json::{Value as Json, json};
 
 use super::manifest::Manifest;
-use crate::outcome::{Exit, Stop};
+use crate::outcome::Stop;
+use crate::save::not_written;
 
 /// The size and the hash of a file. Manifests of earlier versions have no hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +60,10 @@ pub(super) fn add(listed: &mut Listed, name: &str, content: Option<Content>) {
 /// Gives complete files their names, after the manifest lists them. So a bake that is killed leaves
 /// no file that no manifest lists.
 pub(super) fn publish(complete: Vec<Complete>, manifest: &mut Manifest) -> Result<(), Stop> {
-    let failed = |path: &Path, error: &std::io::Error| {
-        let text = format!("cannot write `{}`: {error}", path.display());
-        Stop::new(Exit::Failed, text, None)
-    };
     let mut contents = Listed::new();
     for file in &complete {
-        let content = Content::of(file.path()).map_err(|error| failed(file.named(), &error))?;
+        let content =
+            Content::of(file.path()).map_err(|error| not_written(file.named(), &error))?;
         if let Some(name) = file.named().file_name() {
             add(&mut contents, &name.to_string_lossy(), Some(content));
         }
@@ -73,7 +71,7 @@ pub(super) fn publish(complete: Vec<Complete>, manifest: &mut Manifest) -> Resul
     manifest.will_write(contents)?;
     for file in complete {
         let target = file.named().to_owned();
-        file.name().map_err(|error| failed(&target, &error))?;
+        file.name().map_err(|error| not_written(&target, &error))?;
     }
     Ok(())
 }

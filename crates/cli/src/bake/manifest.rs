@@ -1,10 +1,9 @@
 //! The manifest of a bake: one line of JSON for the bake, then one for each frame.
 //!
 //! The files of a frame are listed before they get their names, and each finished frame is appended
-//! in a single write. So a bake that is killed loses at most the
-//! line it was writing, and several bakes may append at the same time. The last line about a frame
-//! counts. A bake that ends while no other is running rewrites the file with one line per frame, in
-//! order.
+//! in a single write. So a bake that is killed loses at most the line it was writing, and several
+//! bakes may append at the same time. The last line about a frame counts. A bake that ends while no
+//! other is running rewrites the file with one line per frame, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};

@@ -1,11 +1,11 @@
 //! Groups around switches, replaced by their nodes.
 //!
 //! The cases of a cycle are those of the nodes of one body. If a selector is computed in a group, or
-//! by a group, the search sees only that the node uses the group. So where a cycle is left, the
-//! nodes of such groups are added to the body, and what is on the cycle, or before it, reads them
-//! instead. A node that uses the group stays, for outputs and readers after the cycle; its nodes
-//! merge with the added ones. The node `w` in the group of `g` is added as `g/w`, a name that no
-//! author can write.
+//! by a group, the search sees only that the node uses the group. So if a cycle remains, the nodes
+//! of such groups are added to the body. Nodes on the cycle, and nodes that these depend on, then
+//! read the added nodes. A node that uses the group stays, for outputs and for readers after the
+//! cycle; its nodes merge with the added ones. The node `w` in the group of `g` is added as `g/w`,
+//! a name that no author can write.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

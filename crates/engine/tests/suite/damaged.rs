@@ -187,7 +187,7 @@ fn a_statement_of_unknown_kind_inside_a_group_stops_what_uses_the_group() {
         let (ok, bad, n_errors) = values(&text);
         assert!(ok == Some(3.0) && bad.is_none() && n_errors > 0, "{text}");
     }
-    // What is about the document keeps its meaning, wherever it stands.
+    // A statement about the whole document has the same effect inside a group.
     let in_group = |line: &str, ok: &str| {
         let text = format!(
             "output ok: f32 = {ok}\ngroup g(x: f32) -> value: f32 {{\n  {line}\n  value = x\n}}\n"

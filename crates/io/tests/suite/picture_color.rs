@@ -131,7 +131,7 @@ fn code_points_take_precedence_and_unknown_ones_are_reported() {
         unknown.notes,
         ["the color space with the code points 9 and 18 is unknown; colors were read as sRGB"]
     );
-    // Black and white of the narrow range of video are 16 and 235; what is beyond is cut off.
+    // In the narrow range of video, black is 16 and white is 235; codes beyond these are clamped.
     let narrow = in_range([16, 235, 126], 1, 13, 0);
     near(&narrow, [0.0, 1.0, (((126.0 - 16.0) / 219.0 + 0.055_f32) / 1.055).powf(2.4)]);
     assert_eq!(narrow.notes, ["its codes of the narrow range of video were converted"]);

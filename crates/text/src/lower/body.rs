@@ -452,7 +452,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             names: &self.found.names,
             value: &shared.value,
         };
-        // Nested nodes are made after the formula is written, since they change the scope.
+        // Nested nodes are made after the formula is written, which only finds their names.
         let mut nested = Vec::new();
         let mut written = std::mem::take(&mut self.formula);
         let (names, existing) = (&mut self.made_names, (&self.scope, &self.nodes));
