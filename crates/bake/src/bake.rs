@@ -458,7 +458,8 @@ impl<'r, 'p> LookUp<'r, 'p> {
         let started = Instant::now();
         let Computed { values, mut answer, took, is_new } = computed;
         let is_stored = values.is_empty();
-        let fate = if is_new { Fate::Ran } else { Fate::Reused };
+        let is_found = !is_new && (0..answer.outputs.len()).any(|it| !self.is_cheap(it, position));
+        let fate = if is_found { Fate::Reused } else { Fate::Ran };
         let mut unsettled = Vec::new();
         let mut value_of = |stored: Stored| {
             merge(&mut unsettled, stored.unsettled);

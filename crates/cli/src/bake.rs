@@ -36,7 +36,7 @@ use crate::format::Format;
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers};
-use crate::outcome::{Exit, Stop};
+use crate::outcome::{Exit, Stop, warn};
 use crate::picture;
 use crate::place::refuse_source;
 use crate::progress::Progress;
@@ -336,7 +336,14 @@ fn in_place(
     }
     let Outdated { removed, foreign, .. } = outdated;
     let told_files = (&*files, &*removed, &*foreign);
-    taking.manifest.finish(folder, (bake.frames(), args.every.get()), told_files)?;
+    let every = args.every.get();
+    let n_replaced = taking.manifest.finish(folder, (bake.frames(), every), told_files)?;
+    if n_replaced > 0 {
+        let frames = counted(n_replaced as u64, "frame");
+        let text = format!("{frames} of `{}` were replaced by another bake", folder.display());
+        warn(&text, "it ran at the same time; bake again, or give each its own directory with -o");
+        baked.problems.push(text);
+    }
     done?;
     let Tally { ran, reused, failed } = taking.tally;
     // Nothing is left to be done for a view whose only file was given up.

@@ -104,6 +104,16 @@ impl Chart {
         }
     }
 
+    /// The names and labels.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let names: Vec<&str> = match &self.marks {
+            Marks::Lines(all) | Marks::Points(all) => all.iter().map(|it| &*it.name).collect(),
+            Marks::Bars(all) => all.iter().map(|it| &*it.name).collect(),
+            Marks::Cells(cells) => vec![&cells.label],
+        };
+        [&*self.title, &self.x.label, &self.y.label].into_iter().chain(names)
+    }
+
     fn can_show(&self, (x, y): &(f64, f64)) -> bool {
         self.x.can_show(*x) && self.y.can_show(*y)
     }

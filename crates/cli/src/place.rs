@@ -194,6 +194,7 @@ pub(crate) fn stop(error: &IoError) -> Stop {
         IoError::UnknownFormat { .. } | IoError::NotBuilt { .. } => Stop::data(Exit::Usage, error),
         IoError::CannotWrite { .. }
         | IoError::CannotWriteTable { .. }
+        | IoError::WrongFaces { .. }
         | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error).misfit(),
         IoError::Content { .. } => Stop::data(Exit::Failed, error).misfit(),
         // The reader of the pipe has gone.

@@ -3,12 +3,13 @@
 mod charts;
 mod over;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use millstream::diagnostics::counted;
 use millstream::evaluate::{Data, OutputAnswer};
-use millstream::values::{Image, Type, Value, ValueType};
+use millstream::values::{Font, Image, Type, Value, ValueType};
 use millstream::{Answer, Mask, Program, Request};
 
 use crate::chart;
@@ -144,6 +145,14 @@ impl Plot<'_> {
         if !lacks.is_empty() {
             eprint(&format!("missing values: {}\n", visible(&lacks.join("; "))));
         }
+        if matches!(self.form, Form::Png) {
+            let texts = charts.iter().flat_map(chart::Chart::texts).chain([title]);
+            let unknown = letters_without_glyph(texts);
+            if !unknown.is_empty() {
+                let help = "an svg is drawn with the fonts of its viewer";
+                eprint(&format!("letters without a glyph: {}; {help}\n", visible(&unknown)));
+            }
+        }
         if n_more > 0 {
             let text = "the maximum is";
             eprint(&format!(
@@ -160,6 +169,13 @@ impl Plot<'_> {
         }
         Ok(())
     }
+}
+
+/// The letters of texts that the font of pictures lacks, each once.
+fn letters_without_glyph<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let font = Font::built_in();
+    let letters: BTreeSet<char> = texts.flat_map(str::chars).collect();
+    letters.into_iter().filter(|letter| !font.has_glyph(*letter)).collect()
 }
 
 /// The value of an output that has only one.

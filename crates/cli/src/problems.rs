@@ -2,6 +2,7 @@
 //! elsewhere, or as JSON.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
@@ -13,6 +14,12 @@ use crate::terminal::{Style, visible, visible_lines};
 
 /// Longer lines, in bytes, are not shown as labelled source.
 const MAX_LINE: usize = 300;
+
+/// Longer paths of nodes, in characters, are cut off.
+const MAX_PATH: usize = 500;
+
+/// Longer messages, in characters, are cut off.
+const MAX_MESSAGE: usize = 2000;
 
 /// A position for people: line and column, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,22 +33,35 @@ pub(crate) struct LineColumn {
 pub(crate) struct Lines<'a> {
     text: &'a [u8],
     starts: Vec<usize>,
+    /// The last position that was looked up, and its column. Positions are looked up in ascending
+    /// order, so a long line is read once.
+    last: Cell<(usize, LineColumn)>,
 }
 
 impl<'a> Lines<'a> {
     pub(crate) fn of(text: &'a [u8]) -> Self {
         let breaks = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let starts = std::iter::once(0).chain(breaks.map(|(i, _)| i + 1)).collect();
-        Self { text, starts }
+        Self { text, starts, last: Cell::new((0, LineColumn { line: 1, column: 1 })) }
     }
 
     /// Line and column of a byte; those of the end for a byte beyond it.
     pub(crate) fn at(&self, byte: usize) -> LineColumn {
         let byte = byte.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= byte).max(1) - 1;
-        let before = &self.text[self.starts[line]..byte];
-        let column = String::from_utf8_lossy(before).chars().count() + 1;
-        LineColumn { line: line + 1, column }
+        let (last, found) = self.last.get();
+        let start = self.starts[line];
+        let is_before = found.line == line + 1 && last <= byte && self.starts_char(last);
+        let (start, column) = if is_before { (last, found.column) } else { (start, 1) };
+        let column = column + String::from_utf8_lossy(&self.text[start..byte]).chars().count();
+        let found = LineColumn { line: line + 1, column };
+        self.last.set((byte, found));
+        found
+    }
+
+    /// Whether the byte does not continue a character.
+    fn starts_char(&self, byte: usize) -> bool {
+        self.text.get(byte).is_none_or(|byte| byte & 0b1100_0000 != 0b1000_0000)
     }
 
     fn length_of_line(&self, line: usize) -> usize {
@@ -115,6 +135,14 @@ impl<'a> Shown<'a> {
     }
 }
 
+/// The beginning of a text that is longer than this number of characters.
+fn brief(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
 /// Formats a problem on one line, and its help on another.
 fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
     let mut out = file.to_owned();
@@ -125,9 +153,9 @@ fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
     let severity = severity(problem.severity);
     out.push_str(&format!(": {severity}[{}]: ", problem.code));
     if !problem.place.path.as_str().is_empty() {
-        out.push_str(&format!("{}: ", visible(problem.place.path.as_str())));
+        out.push_str(&format!("{}: ", visible(&brief(problem.place.path.as_str(), MAX_PATH))));
     }
-    out.push_str(&visible(&problem.message));
+    out.push_str(&visible(&brief(&problem.message, MAX_MESSAGE)));
     out.push('\n');
     if let Some(help) = &problem.help {
         out.push_str(&format!("  help: {}\n", visible(&in_flags(help))));
@@ -233,5 +261,20 @@ mod tests {
         assert_eq!(lines.at(0), LineColumn { line: 1, column: 1 });
         assert_eq!(lines.at(4), LineColumn { line: 2, column: 2 });
         assert_eq!(lines.at(99), LineColumn { line: 3, column: 1 });
+    }
+
+    #[test]
+    fn positions_do_not_depend_on_those_that_were_looked_up_before() {
+        let text = "aü\u{1f600}b\n\u{fc}x\nüü".as_bytes();
+        let broken = [text, b"\xf0\x9fz\xff"].concat();
+        for text in [text, &broken] {
+            let all = Lines::of(text);
+            for first in 0..=text.len() {
+                for second in 0..=text.len() {
+                    all.at(first);
+                    assert_eq!(all.at(second), Lines::of(text).at(second), "{first} {second}");
+                }
+            }
+        }
     }
 }

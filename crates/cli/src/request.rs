@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
 use millstream::evaluate::Need;
-use millstream::values::{Image, Type, ValueType};
+use millstream::values::{Font, Image, Type, ValueType};
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestAxis,
     RequestError, Value,
@@ -567,6 +567,12 @@ fn message_of(error: &RequestError) -> Message {
             name if !name.contains(' ') => format!("give it, --feature {name}=VALUE"),
             _ => hint.clone(),
         },
+        RequestError::MissingInput { name, ty } if *ty == Type::of::<Image>() => {
+            format!("its type is {ty}: give a picture, --in {name}=@FILE")
+        }
+        RequestError::MissingInput { name, ty } if *ty == Type::of::<Font>() => {
+            format!("its type is {ty}: give a TrueType or OpenType font, --in {name}=@FILE")
+        }
         RequestError::MissingInput { name, ty } => {
             format!("its type is {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
         }

@@ -8,6 +8,9 @@ const WIDTH: usize = 100;
 
 const INDENT: usize = 2;
 
+/// Containers nested deeper stay on one line, so that the text is not mostly indentation.
+const MAX_INDENTED: usize = 32;
+
 /// The contents of a container, which determine whether it may stay on one line.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
@@ -44,7 +47,8 @@ pub(crate) fn laid_out(compact: &str) -> String {
                 n_opened += 1;
                 let role = role_of(open.last(), key);
                 let empty = matches!(bytes.get(end), Some(b'}' | b']'));
-                let expanded = !empty && (role != Role::Other || printer.column() + length > WIDTH);
+                let is_long = role != Role::Other || printer.column() + length > WIDTH;
+                let expanded = !empty && is_long && open.len() < MAX_INDENTED;
                 printer.out.push_str(token);
                 open.push(Open { role, expanded });
                 if expanded {
@@ -190,6 +194,16 @@ mod tests {
             }
         "#]]
         .assert_eq(&laid_out(text));
+    }
+
+    #[test]
+    fn deep_containers_stay_on_one_line() {
+        let n = 20_000;
+        let text = format!("{{\"view\":{}1{}}}", "[".repeat(n), "]".repeat(n));
+        let laid_out = laid_out(&text);
+        assert!(laid_out.len() < text.len() + 4_000, "{}", laid_out.len());
+        let without_spaces: String = laid_out.split_whitespace().collect();
+        assert_eq!(without_spaces, text);
     }
 
     #[test]

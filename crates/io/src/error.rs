@@ -327,6 +327,15 @@ pub enum IoError {
         /// The next step.
         hint: String,
     },
+    /// A face has a corner that is no row of the table.
+    #[error("`{file}`: the faces do not fit the vertices")]
+    #[diagnostic(code(io::wrong_faces), help("{reason}"))]
+    WrongFaces {
+        /// The file.
+        file: String,
+        /// The first such face, and the rows.
+        reason: String,
+    },
     /// A block does not match the columns of the writer.
     #[error("`{file}`: a block of rows does not match the columns of the file: {reason}")]
     #[diagnostic(

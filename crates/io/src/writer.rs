@@ -231,10 +231,8 @@ impl TableWriter {
     /// If a face has a corner that is not a row, or writing or renaming fails; the target is then
     /// unchanged.
     pub fn finish(mut self) -> Result<Vec<u8>, IoError> {
-        if let Some(Err(hint)) = self.faces.as_ref().map(|faces| faces.check(self.n_rows)) {
-            let columns = joined(self.columns.iter().map(|column| column.name.as_str()));
-            let (file, format) = (self.file, self.format.name());
-            return Err(IoError::CannotWriteTable { file, format, columns, hint });
+        if let Some(Err(reason)) = self.faces.as_ref().map(|faces| faces.check(self.n_rows)) {
+            return Err(IoError::WrongFaces { file: self.file, reason });
         }
         let file = std::mem::take(&mut self.file);
         self.end().map_err(|source| IoError::Write { file, source })

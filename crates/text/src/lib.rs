@@ -84,7 +84,8 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     let mut names = room_in_huge_pages(tree.exprs.len());
     names.resize(tree.exprs.len(), NO_NAME);
     let mut found = Found {
-        problems: diagnostics(&problems, n_more),
+        problems: diagnostics(&problems),
+        n_more,
         limits,
         n_nodes: 0,
         names,
@@ -95,6 +96,7 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     let vocabulary = Vocabulary::new(registry);
     let document = lower::lower(&tree, text, &vocabulary, &mut found);
     found.problems.sort_by_place();
+    count_more(&mut found.problems, found.n_more);
     Loaded {
         format: document.format,
         json: None,
@@ -151,7 +153,12 @@ pub fn to_text(document: &Document, registry: &Registry) -> String {
 pub fn format(bytes: &[u8], limits: &Limits) -> Result<String, Diagnostics> {
     let text = text_of(bytes, limits).map_err(Diagnostics::from)?;
     let Parsed { tree, problems, n_more } = parse(text);
-    if problems.is_empty() { Ok(print::print(&tree)) } else { Err(diagnostics(&problems, n_more)) }
+    if problems.is_empty() {
+        return Ok(print::print(&tree));
+    }
+    let mut problems = diagnostics(&problems);
+    count_more(&mut problems, n_more);
+    Err(problems)
 }
 
 fn text_of<'t>(bytes: &'t [u8], limits: &Limits) -> Result<&'t str, Diagnostic> {
@@ -171,17 +178,21 @@ fn nothing(problems: Diagnostics) -> Loaded {
 }
 
 /// The problems of the parser as diagnostics.
-fn diagnostics(problems: &[Problem], n_more: usize) -> Diagnostics {
+fn diagnostics(problems: &[Problem]) -> Diagnostics {
     let mut all = Diagnostics::new();
     for problem in problems {
         // An empty span would count as no span.
         let span = Span::new(problem.start, problem.end.max(problem.start + 1));
         all.push(Diagnostic::new(Place::with_span("", span), &problem.error));
     }
+    all
+}
+
+/// Adds the number of further problems.
+fn count_more(problems: &mut Diagnostics, n_more: usize) {
     if n_more > 0 {
         let message = format!("{n_more} more problems");
         let hint = Some("correct the first ones and check again".to_owned());
-        all.push(Diagnostic::new(Place::at(""), &TextError::Syntax { message, hint }));
+        problems.push(Diagnostic::new(Place::at(""), &TextError::Syntax { message, hint }));
     }
-    all
 }

@@ -19,6 +19,7 @@ use millstream_document::{Spot, View, name_problem};
 use crate::comments;
 use crate::error::{Problem, TextError, shortened};
 use crate::names::{EXPRESSION, Groups, Sockets, VALUE, Vocabulary};
+use crate::parse::MAX_PROBLEMS;
 use crate::scope::NameId;
 use crate::tree::{InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at};
 pub(crate) use blocks::name_blocks;
@@ -41,6 +42,8 @@ pub(crate) struct Shared<'a> {
 /// The data that all bodies add to.
 pub(crate) struct Found<'a> {
     pub(crate) problems: Diagnostics,
+    /// The number of further problems, which are only counted.
+    pub(crate) n_more: usize,
     pub(crate) limits: &'a Limits,
     pub(crate) n_nodes: usize,
     /// The names that expressions refer to, in the scope of their body.
@@ -56,6 +59,10 @@ pub(crate) struct Found<'a> {
 impl Found<'_> {
     /// Reports a problem of a part at a path.
     pub(crate) fn report(&mut self, path: &str, problem: &Problem) {
+        if self.problems.len() >= MAX_PROBLEMS {
+            self.n_more += 1;
+            return;
+        }
         let span = Span::new(problem.start, problem.end.max(problem.start + 1));
         self.problems.push(Diagnostic::new(Place::with_span(path, span), &problem.error));
     }

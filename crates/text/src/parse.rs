@@ -23,7 +23,7 @@ use crate::token::{Kind, Lexer, Symbol, Token};
 use crate::tree::{Arg, Item, Piece, Tree, What, Word};
 
 /// Maximal number of problems that are kept; further ones are only counted.
-const MAX_PROBLEMS: usize = 1000;
+pub(crate) const MAX_PROBLEMS: usize = 1000;
 
 /// The hint where a statement ends too early.
 const ENDS_WITH_LINE: &str =

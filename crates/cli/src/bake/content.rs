@@ -18,6 +18,56 @@ pub(super) struct Content {
     hash: Option<String>,
 }
 
+/// What a manifest says about the content of each file that holds a single frame, in the order of its
+/// lines.
+#[derive(Debug, Default)]
+pub(super) struct Histories(BTreeMap<String, History>);
+
+#[derive(Debug, Default)]
+struct History {
+    /// What was about to be written; no later line says that it was.
+    pending: Vec<Content>,
+    /// What the last line about the frame says.
+    last: Option<Content>,
+    /// Whether two contents were pending at the same time, so that the order of the lines may differ
+    /// from the order in which they replaced each other.
+    is_doubtful: bool,
+}
+
+impl Histories {
+    /// The file is about to be written.
+    pub(super) fn will_write(&mut self, name: &str, content: Content) {
+        let history = self.0.entry(name.to_owned()).or_default();
+        history.pending.retain(|it| *it != content);
+        history.is_doubtful |= !history.pending.is_empty();
+        history.pending.push(content);
+    }
+
+    /// A frame was recorded with this content of the file.
+    pub(super) fn recorded(&mut self, name: &str, content: &Content) {
+        let history = self.0.entry(name.to_owned()).or_default();
+        history.pending.retain(|it| it != content);
+        history.is_doubtful |= !history.pending.is_empty();
+        history.last = Some(content.clone());
+    }
+
+    /// Whether the file has the content. The file is only read if the lines do not tell, because a
+    /// bake was killed or several ran at the same time.
+    pub(super) fn holds(&self, folder: &Path, name: &str, content: &Content) -> bool {
+        let path = folder.join(name);
+        let is_last = self.0.get(name).is_some_and(|history| {
+            history.pending.is_empty()
+                && !history.is_doubtful
+                && history.last.as_ref() == Some(content)
+        });
+        if is_last {
+            path.metadata().is_ok_and(|data| data.len() == content.bytes)
+        } else {
+            content.hash.is_some() && Content::of(&path).is_ok_and(|found| content.is(&found))
+        }
+    }
+}
+
 /// The files that a manifest lists, each with every content that it may have.
 pub(super) type Listed = BTreeMap<String, Vec<Content>>;
 
@@ -83,6 +133,37 @@ mod tests {
     use super::*;
     use crate::bake::manifest::{self, Header};
     use crate::bake::saves::Outdated;
+
+    #[test]
+    fn files_are_read_if_the_lines_leave_their_content_open() {
+        let folder = std::env::temp_dir().join(format!("millstream-{}-open", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        let content = |text: &str| {
+            std::fs::write(folder.join("a"), text).expect("it can be written");
+            Content::of(&folder.join("a")).expect("it can be read")
+        };
+        let (one, two) = (content("one"), content("two"));
+        let told = |lines: &[(bool, &Content)]| {
+            let mut histories = Histories::default();
+            for (is_record, content) in lines {
+                if *is_record {
+                    histories.recorded("a", content);
+                } else {
+                    histories.will_write("a", (*content).clone());
+                }
+            }
+            [&one, &two].map(|it| histories.holds(&folder, "a", it))
+        };
+        // The file holds "two".
+        let (write, record) = (|it| (false, it), |it| (true, it));
+        assert_eq!(told(&[write(&one), record(&one), write(&two), record(&two)]), [false, true]);
+        // Lines in the order of their files are believed, so that files need not be read.
+        assert_eq!(told(&[write(&two), record(&two), write(&one), record(&one)]), [true, true]);
+        assert_eq!(told(&[write(&one), record(&one), write(&two)]), [false, true]);
+        assert_eq!(told(&[write(&one), write(&two), record(&two), record(&one)]), [false, true]);
+        assert_eq!(told(&[write(&two), write(&one), record(&one)]), [false, true]);
+        std::fs::remove_dir_all(&folder).expect("it is there");
+    }
 
     #[test]
     fn files_of_a_frame_that_was_not_finished_are_known_again() {

@@ -16,7 +16,7 @@ use millstream_bake::Key;
 use millstream_io::write_file;
 use serde_json::{Map, Value as Json, json};
 
-use super::content::{Content, Listed, add, entry};
+use super::content::{Content, Histories, Listed, add, entry};
 use crate::outcome::{Exit, Stop};
 
 /// The file name of the manifest.
@@ -58,8 +58,9 @@ pub(super) struct Manifest {
     description: String,
     header: Json,
     view: Option<String>,
-    /// The last record of each frame, with the description under which it was written.
-    known: BTreeMap<i64, (Record, String)>,
+    known: Known,
+    /// The histories of the files when the manifest was opened.
+    histories: Histories,
     /// The records of this bake.
     done: Vec<Record>,
     /// The files that this bake wrote.
@@ -112,14 +113,16 @@ impl Record {
         Some((record, line["as"].as_str()?.to_owned()))
     }
 
-    /// Whether all files exist with the recorded sizes.
-    fn is_there(&self, folder: &Path) -> bool {
-        let is_there = |(name, content): &(String, Option<Content>)| {
-            let data = folder.join(name).metadata();
-            let has_size = |it: &Content| data.is_ok_and(|data| data.len() == it.bytes);
-            content.as_ref().is_none_or(has_size)
-        };
-        self.fate != "failed" && self.files.iter().all(is_there)
+    /// Whether all files exist and hold what was recorded.
+    fn is_there(&self, folder: &Path, histories: &Histories) -> bool {
+        self.fate != "failed" && self.holds(folder, histories)
+    }
+
+    /// Whether the files that hold only this frame exist and hold what was recorded.
+    fn holds(&self, folder: &Path, histories: &Histories) -> bool {
+        self.files.iter().all(|(name, content)| {
+            content.as_ref().is_none_or(|it| histories.holds(folder, name, it))
+        })
     }
 }
 
@@ -178,10 +181,28 @@ fn is_cut_off(file: &mut File) -> bool {
     is_read.is_ok() && last != *b"\n"
 }
 
-/// Reads the records of a manifest.
-fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
-    let records = lines(path)?.into_iter().filter_map(|line| Record::of(&line));
-    Ok(records.map(|(record, description)| (record.frames.0, (record, description))).collect())
+/// The last record of each frame, with the description under which it was written.
+type Known = BTreeMap<i64, (Record, String)>;
+
+/// Reads the records of a manifest, and the histories of their files.
+fn read(path: &Path) -> Result<(Known, Histories), Stop> {
+    let (mut known, mut histories) = (Known::new(), Histories::default());
+    for line in lines(path)? {
+        for file in line["writing"].as_array().into_iter().flatten() {
+            if let Some((name, content)) = file["name"].as_str().zip(Content::of_entry(file)) {
+                histories.will_write(name, content);
+            }
+        }
+        if let Some((record, description)) = Record::of(&line) {
+            for (name, content) in &record.files {
+                if let Some(content) = content {
+                    histories.recorded(name, content);
+                }
+            }
+            known.insert(record.frames.0, (record, description));
+        }
+    }
+    Ok((known, histories))
 }
 
 /// The entries of files, one for each content that a file may have.
@@ -206,8 +227,9 @@ pub(super) fn listed(folder: &Path) -> Result<Listed, Stop> {
 /// The number of frames in a manifest, and of those whose files exist.
 pub(super) fn count(folder: &Path) -> Result<(u64, u64), Stop> {
     let path = folder.join(NAME);
-    let known = read(&path)?;
-    let finished = known.values().filter(|(record, _)| record.is_there(folder)).count() as u64;
+    let (known, histories) = read(&path)?;
+    let is_there = |(record, _): &&(Record, String)| record.is_there(folder, &histories);
+    let finished = known.values().filter(is_there).count() as u64;
     // One line may cover several frames that were computed together.
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let several = text.lines().filter_map(|line| {
@@ -241,7 +263,7 @@ impl Manifest {
         let lock = opened(&lock)?;
         // On systems without file locks the file is never rewritten, only appended to.
         let _ = lock.lock_shared();
-        let known = read(&path)?;
+        let (known, histories) = read(&path)?;
         let mut file = opened(&path)?;
         let Header { document, fps, view } = header;
         let mut header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
@@ -253,7 +275,7 @@ impl Manifest {
         file.write_all(line.as_bytes()).map_err(|error| unwritable(&path, &error))?;
         let view = view.map(str::to_owned);
         let (done, written) = (Vec::new(), Listed::new());
-        Ok(Self { path, file, lock, description, header, view, known, done, written })
+        Ok(Self { path, file, lock, description, header, view, known, histories, done, written })
     }
 
     /// Whether the files of a frame exist and hold the values of this key.
@@ -263,7 +285,7 @@ impl Manifest {
         };
         record.key.as_deref() == Some(&key.to_string())
             && *description == self.description
-            && record.is_there(folder)
+            && record.is_there(folder, &self.histories)
     }
 
     /// The files of a finished frame.
@@ -310,13 +332,17 @@ impl Manifest {
     /// and lists those that hold no single frame: the files of all frames, of which those with the
     /// names `completed` were completed, the contact sheet, and those of earlier bakes that still
     /// exist. So a later bake can remove them, apart from files that turned out to be `foreign`.
+    ///
+    /// Frames are dropped if another bake replaced their files since. Returns their number, which is
+    /// 0 while another bake is writing.
     pub(super) fn finish(
         mut self,
         folder: &Path,
         (frames, every): (&[i64], usize),
         (completed, removed, foreign): (&[String], &[String], &[String]),
-    ) -> Result<(), Stop> {
+    ) -> Result<usize, Stop> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
+        let n_replaced = if is_alone { self.drop_replaced(folder)? } else { 0 };
         let mut others = listed(folder)?;
         others.extend(std::mem::take(&mut self.written));
         others.retain(|name, _| folder.join(name).is_file() && !foreign.contains(name));
@@ -338,7 +364,18 @@ impl Manifest {
         } else {
             self.file.write_all(text.as_bytes())
         };
-        written.map_err(|error| unwritable(&self.path, &error))
+        written.map_err(|error| unwritable(&self.path, &error))?;
+        Ok(n_replaced)
+    }
+
+    /// Drops the records of which a file has another content by now; returns the number of records
+    /// of this bake among them.
+    fn drop_replaced(&mut self, folder: &Path) -> Result<usize, Stop> {
+        let (_, histories) = read(&self.path)?;
+        self.known.retain(|_, (record, _)| record.holds(folder, &histories));
+        let n_before = self.done.len();
+        self.done.retain(|record| record.holds(folder, &histories));
+        Ok(n_before - self.done.len())
     }
 
     /// The lines of these frames in order, and the names of the files that hold only one of them.

@@ -1,6 +1,7 @@
 //! The files that `bake` writes.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
 
 use expect_test::expect;
@@ -433,4 +434,39 @@ fn tables_are_written_again_under_new_names_of_columns() {
     assert_eq!(table(exchanged, &[]), "b,a/1,2");
     assert_eq!(table(exchanged, &["--out", "a"]), "a/2");
     assert_eq!(table("output c: list<i32> = m\n", &[]), "c/2");
+}
+
+#[test]
+fn a_file_that_a_killed_bake_of_another_version_replaced_is_written_again() {
+    let (first, other) = (folder("bake-undone"), folder("bake-undone-edit"));
+    let of = |slope: &str| {
+        let name = format!("bake-undone-{slope}.mill");
+        file(&name, &format!("t = context.time()\noutput y: f64 = t * {slope}\n"))
+    };
+    let (one, two) = (of("2"), of("3"));
+    let args = |graph: &str| [graph, "--frames", "0..3", "--save", "y.#.npy"].map(str::to_owned);
+    let bake = |graph: &str, folder: &Path| {
+        let args = args(graph);
+        counts(&args.each_ref().map(|arg| &**arg), folder)
+    };
+    assert_eq!(bake(&one, &first), (4, 0));
+    let expected = files(&first);
+    bake(&two, &other);
+    // What is left of a bake of the edited document that was killed after it had replaced a file.
+    let line = std::fs::read_to_string(other.join("manifest.jsonl")).expect("it is there");
+    let frame = line.lines().find(|line| line.contains("\"y.2.npy\"")).expect("it is listed");
+    let frame: Json = serde_json::from_str(frame).expect("it is JSON");
+    let writing = format!("{}\n", json!({ "writing": frame["files"] }));
+    let manifest = std::fs::OpenOptions::new().append(true).open(first.join("manifest.jsonl"));
+    manifest.and_then(|mut file| file.write_all(writing.as_bytes())).expect("it can be written");
+    // The kill may have come before the file got its name.
+    assert_eq!(bake(&one, &first), (0, 4));
+    assert_eq!(files(&first), expected);
+    let manifest = std::fs::OpenOptions::new().append(true).open(first.join("manifest.jsonl"));
+    manifest.and_then(|mut file| file.write_all(writing.as_bytes())).expect("it can be written");
+    std::fs::copy(other.join("y.2.npy"), first.join("y.2.npy")).expect("it can be written");
+    assert_ne!(files(&first), expected);
+    assert_eq!(bake(&one, &first), (1, 3));
+    assert_eq!(files(&first), expected);
+    assert_eq!(bake(&one, &first), (0, 4));
 }

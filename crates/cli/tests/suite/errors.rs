@@ -504,3 +504,25 @@ fn an_unknown_entry_of_a_node_may_be_a_setting() {
     let told = seen(&["check", &file("memo_entry.mill.json", text)]);
     assert!(told.contains("a setting belongs in `set`: \"set\": { \"memo\": ... }"), "{told}");
 }
+
+#[test]
+fn files_are_asked_for_by_their_kind() {
+    let graph = file(
+        "no-files.mill",
+        "input f: font\ninput p: image\noutput d: f32 = sdf.text([0, 0, 0], text: \"A\", font: f, own_font = true)\n\
+         output w: image = p\n",
+    );
+    let told = seen(&["run", &graph, "--out", "d"]);
+    assert!(told.contains("give a TrueType or OpenType font, --in f=@FILE\n"), "{told}");
+    let told = seen(&["run", &graph, "--out", "w"]);
+    assert!(told.contains("give a picture, --in p=@FILE\n"), "{told}");
+}
+
+#[test]
+fn long_names_are_cut_off_in_problems() {
+    let name = "n".repeat(100_000);
+    let graph = file("long-name.mill", &format!("input {name}: f32 = 1\noutput y: f32 = 1\n"));
+    let told = seen(&["check", &graph]);
+    assert!(told.contains("warning[check::unused_input]: input `nnnn"), "{told}");
+    assert!(told.len() < 4000, "{}", told.len());
+}

@@ -128,5 +128,6 @@ fn an_invalid_corner_leaves_no_file() {
     );
     let (told, glb) = saved("beyond.glb", &[&graph]);
     assert!(told.contains("has a corner at vertex") && glb.is_empty(), "{told}");
+    assert!(told.contains("FILE`: the faces do not fit the vertices"), "{told}");
     assert!(seen(&["run", &graph]).contains("points"));
 }

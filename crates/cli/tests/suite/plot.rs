@@ -241,3 +241,15 @@ fn fields_of_the_index_are_plotted_as_pictures_show_them() {
         assert!(listed.contains(part) && !listed.contains("not drawn"), "{listed}");
     }
 }
+
+#[test]
+fn letters_that_a_png_cannot_show_are_told() {
+    let graph = file(
+        "letters.mill",
+        "x = convert.to_f32(context.index())\noutput `\u{65e5}\u{672c}`: f32 = x in m\n",
+    );
+    let told = |name: &str| drawn(name, &[&graph, "--count", "5"]).0;
+    let png = told("letters.png");
+    assert!(png.contains("letters without a glyph: \u{65e5}\u{672c}; an svg"), "{png}");
+    assert!(!told("letters.svg").contains("without a glyph"));
+}

@@ -223,6 +223,23 @@ fn an_image_sampled_at_the_pixel_is_the_image_at_that_position() {
 }
 
 #[test]
+fn a_crop_beyond_the_last_pixel_number_fails() {
+    let text = "input photo: image
+        right = image.crop(photo, x: 2147483640, width: 7, height: 1)
+        output out: image = right
+        output beyond: image = image.crop(photo, x: 2147483640, width: 100, height: 1)
+        output above: image = image.crop(right, y: 2147483647, width: 1, height: 1)";
+    let program = Engine::new().load(text.as_bytes()).expect("it loads");
+    let request = of_view(&Footprint::of_size(4, 4)).set("photo", gray(2, 2, |_| 1.0));
+    let answer = program.run(&request).expect("it ends");
+    assert_eq!(answer.value::<Image>("out").expect("an image").width(), 7);
+    let mut failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
+    failures.sort();
+    let reason = "the rectangle reaches beyond pixel 2147483647 of the view";
+    assert_eq!(failures, [format!("above: {reason}"), format!("beyond: {reason}")]);
+}
+
+#[test]
 fn images_beyond_the_limit_are_refused() {
     let program = Engine::new().load(PLACE.as_bytes()).expect("it loads");
     let answer = program.run(&of_view(&Footprint::of_size(1_000_000, 1_000_000)));

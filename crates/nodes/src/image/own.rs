@@ -119,9 +119,16 @@ fn crop() -> NodeDef {
                     let image = images.get(i);
                     let [x, y, width, height] = numbers.each_ref().map(|number| number.get(i));
                     let [left, lower, ..] = image.view().crop;
-                    let (x, y) = (left.saturating_add(x), lower.saturating_add(y));
-                    let end = |start: i32, n: i32| start.saturating_add(n.max(0));
-                    let view = image.view().with_crop([x, y, end(x, width), end(y, height)]);
+                    let line = |before: i32, start: i32, n: i32| {
+                        let start = before.checked_add(start)?;
+                        Some((start, start.checked_add(n.max(0))?))
+                    };
+                    let (x, y) = (line(left, x, width), line(lower, y, height));
+                    let (Some(x), Some(y)) = (x, y) else {
+                        let text = "the rectangle reaches beyond pixel 2147483647 of the view";
+                        return Err(Failure::at(i, text));
+                    };
+                    let view = image.view().with_crop([x.0, y.0, x.1, y.1]);
                     n_pixels(&view, call.limits()).map_err(|failure| at(failure, i))?;
                     place(&image, &view, (Filter::Nearest, Edge::Clear), |n| pace.work(n))
                 })?;

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use millstream_base::value_type;
 use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
+use ttf_parser::opentype_layout::Script;
 use ttf_parser::{Face, GlyphId, OutlineBuilder, Tag};
 
 use crate::shape::choices;
@@ -34,6 +35,11 @@ impl Font {
     pub fn built_in() -> Self {
         static FONT: LazyLock<Font> = LazyLock::new(|| Font { bytes: Font::BUILT_IN.into() });
         FONT.clone()
+    }
+
+    /// Whether the font can draw a letter.
+    pub fn has_glyph(&self, letter: char) -> bool {
+        self.face().is_ok_and(|face| face.glyph_index(letter).is_some())
     }
 
     fn face(&self) -> Result<Face<'_>, String> {
@@ -199,10 +205,12 @@ fn kerning(face: &Face<'_>, left: GlyphId, right: GlyphId) -> i16 {
 }
 
 /// The kerning by the feature `kern`; `None` if the font does not have it.
+///
+/// A feature may differ by script. The first script that moves the two letters counts: Latin, then
+/// the others in the order of the font. All its lookups apply, one after the other.
 fn of_features(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
     let table = face.tables().gpos?;
-    let kern = Tag::from_bytes(b"kern");
-    let feature = table.features.into_iter().find(|feature| feature.tag == kern)?;
+    let (kern, latin) = (Tag::from_bytes(b"kern"), Tag::from_bytes(b"latn"));
     let adjustment = |lookup: u16| {
         let subtables = table.lookups.get(lookup)?.subtables;
         subtables.into_iter::<PositioningSubtable<'_>>().find_map(|subtable| match subtable {
@@ -210,7 +218,18 @@ fn of_features(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
             _ => None,
         })
     };
-    Some(feature.lookup_indices.into_iter().find_map(adjustment).unwrap_or(0))
+    let of_script = |script: Script<'_>| {
+        let features = script.default_language?.feature_indices.into_iter();
+        let features = features.filter_map(|index| table.features.get(index));
+        let mut kerns = features.filter(|feature| feature.tag == kern).peekable();
+        kerns.peek()?;
+        let lookups = kerns.flat_map(|feature| feature.lookup_indices);
+        Some(lookups.filter_map(adjustment).fold(0, i16::saturating_add))
+    };
+    let of_scripts = table.scripts.find(latin).into_iter().chain(table.scripts);
+    let mut of_scripts = of_scripts.filter_map(of_script).peekable();
+    of_scripts.peek()?;
+    Some(of_scripts.find(|moved| *moved != 0).unwrap_or(0))
 }
 
 fn of_pair(pair: PairAdjustment<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
@@ -230,4 +249,24 @@ fn of_table(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
     subtables
         .filter(|subtable| subtable.horizontal && !subtable.variable)
         .find_map(|subtable| subtable.glyphs_kerning(left, right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_kerned_by_the_feature_of_their_script() {
+        // Advances with HarfBuzz, less those of the letters alone. The first feature `kern` of one
+        // of the fonts is that of other scripts and moves nothing.
+        let by_script = include_bytes!("../../fonts/DejaVuSans-kerned-by-script.ttf");
+        for bytes in [Font::BUILT_IN, by_script] {
+            let font = Font::new(bytes).expect("it is a font");
+            let face = font.face().expect("it is a font");
+            let glyph = |letter: char| face.glyph_index(letter).expect("the font has it");
+            let moved = |pair: [char; 2]| kerning(&face, glyph(pair[0]), glyph(pair[1]));
+            let pairs = [['A', 'V'], ['V', 'A'], ['A', 'T'], ['T', 'o'], ['o', 'V']];
+            assert_eq!(pairs.map(moved), [-131, -131, -159, -348, 0]);
+        }
+    }
 }

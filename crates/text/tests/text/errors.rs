@@ -102,6 +102,20 @@ fn hints_show_the_text_form() {
 }
 
 #[test]
+fn of_many_problems_the_first_ones_are_reported() {
+    let unknown = vec!["no.such(1)"; 2000].join(", ");
+    for text in [
+        format!("a = list.concat([{unknown}])\n"),
+        "a = 1 + 1\n".repeat(2001),
+        "a = 1 +\n".repeat(2000),
+    ] {
+        let told = problems(&text);
+        assert!(told.contains(" more problems"), "{}", &told[told.len() - 200..]);
+        assert!(told.lines().count() < 5000, "{}", told.lines().count());
+    }
+}
+
+#[test]
 fn several_problems_are_reported_at_once() {
     reports(
         "input a: f32\n\
