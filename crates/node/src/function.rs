@@ -230,6 +230,8 @@ pub struct Call<'a> {
     unused: Vec<Column>,
     /// The repeats that ended before they were stable.
     unsettled: Unsettled,
+    /// The elements that were left out because they fail; `None` if none may be left out.
+    left_out: Option<Vec<u32>>,
 }
 
 /// One output of a call.
@@ -264,7 +266,36 @@ impl<'a> Call<'a> {
             moments: &[],
             unused: Vec::new(),
             unsettled: Unsettled::default(),
+            left_out: None,
         }
+    }
+
+    /// Lets the function leave out elements that fail, if it can, instead of failing itself.
+    #[must_use]
+    pub fn leaving_out(self) -> Self {
+        Self { left_out: Some(Vec::new()), ..self }
+    }
+
+    /// Whether the function may leave out elements that fail.
+    pub fn leaves_out(&self) -> bool {
+        self.left_out.is_some()
+    }
+
+    /// Leaves out elements, in any order, each perhaps several times. They fail if the function is
+    /// called for one of them alone. Their results do not matter.
+    ///
+    /// # Panics
+    /// If no elements may be left out.
+    pub fn leave_out(&mut self, elements: impl IntoIterator<Item = u32>) {
+        self.left_out.as_mut().expect("elements may be left out").extend(elements);
+    }
+
+    /// The elements that the function left out, ascending.
+    pub fn left_out(&self) -> Vec<u32> {
+        let mut elements = self.left_out.clone().unwrap_or_default();
+        elements.sort_unstable();
+        elements.dedup();
+        elements
     }
 
     /// Adds the first element of each moment, in order, if the elements are those of several moments.

@@ -101,6 +101,23 @@ pub(crate) fn call<'c>(
     (done, unused, unsettled)
 }
 
+/// The same for a function that may leave out elements that fail, which are returned, ascending.
+pub(crate) fn call_leaving_out<'c>(
+    function: &dyn Function,
+    (mask, extent, moments): Elements<'c>,
+    limits: &'c Limits,
+    (threads, is_over, flag): Crew<'c>,
+    arguments: &'c mut [Argument<'c>],
+    outputs: &'c mut [Output],
+) -> (Result<Vec<u32>, Failure>, Rounds) {
+    let call = Call::new(mask, extent, limits, arguments, outputs).leaving_out();
+    let mut call = call.with_crew(threads, is_over).with_flag(flag).with_moments(moments);
+    let done = catch_failure(|| function.call(&mut call)).flatten();
+    let left_out = call.left_out();
+    let (_, unsettled) = call.into_rest();
+    (done.map(|()| left_out), unsettled)
+}
+
 /// Calls a function with a call of `extent` elements that has these inputs and no outputs. A panic
 /// becomes a failure.
 ///

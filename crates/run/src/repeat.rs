@@ -22,6 +22,7 @@ mod in_order;
 mod items;
 mod lane_buffer;
 mod near;
+mod refused;
 mod rounds;
 
 use std::any::Any;
@@ -83,7 +84,17 @@ impl Function for RunZone {
         }
         let outputs = body.outputs_for(&wanted);
         let is_one = (0..call.n_inputs()).all(|i| matches!(call.argument(i).data(), Data::One(_)));
-        if call.mask().is_empty() {
+        // Values that are the same for all elements are computed for the first.
+        let mut mask = match call.mask().bounds() {
+            Some(bounds) if is_one => Mask::range(bounds.start..bounds.start + 1),
+            _ => call.mask().clone(),
+        };
+        if call.leaves_out() {
+            let refused = refused::refused(body, call, &mask);
+            call.leave_out(refused.iter().map(|i| i as u32));
+            mask = mask.difference(&refused);
+        }
+        if mask.is_empty() {
             for k in wanted {
                 let nothing = body.outer_type(k).default_value();
                 if is_one {
@@ -94,11 +105,6 @@ impl Function for RunZone {
             }
             return Ok(());
         }
-        // Values that are the same for all elements are computed for the first.
-        let mask = match call.mask().bounds() {
-            Some(bounds) if is_one => Mask::range(bounds.start..bounds.start + 1),
-            _ => call.mask().clone(),
-        };
         let fused = self.fused(&outputs);
         if let Mode::Items { .. } = body.course.mode {
             return items::run(body, fused.as_deref(), call, (&mask, is_one), (&outputs, &wanted));

@@ -41,6 +41,7 @@ mod shape_of;
 mod state;
 mod sweep;
 mod task;
+mod zone;
 
 use millstream_base::id::SideTable;
 use millstream_base::{Limits, Mask};
@@ -65,7 +66,7 @@ use state::StateCalls;
 
 pub(crate) use choose::arm;
 pub(crate) use mode::{Arm, Mode, Run};
-pub(crate) use partial::{GoodCells, add_failures, evaluate_up_to_lowest};
+pub(crate) use partial::{GoodCells, add_failures, evaluate_good, evaluate_up_to_lowest};
 pub(crate) use plain::{Plain, evaluate, evaluate_within, is_required};
 pub(crate) use scope::LoopKey;
 use task::{Body, Gathered, Pending};

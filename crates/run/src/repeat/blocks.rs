@@ -5,7 +5,7 @@
 //! when so many have ended that computing them needlessly costs more than moving.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use millstream_base::map::Map;
 use millstream_base::{Lane, Mask};
@@ -48,8 +48,8 @@ struct Work<'a> {
     moments: &'a [usize],
     unsettled: &'a Unsettled,
     stopped: AtomicBool,
-    /// The lowest element with more rounds than the limit.
-    beyond: AtomicUsize,
+    /// The elements with more rounds than the limit, in any order.
+    beyond: Mutex<Vec<u32>>,
 }
 
 /// One lane of a wanted output.
@@ -119,7 +119,7 @@ pub(super) fn run(
         moments: call.moments(),
         unsettled: call.unsettled(),
         stopped: AtomicBool::new(false),
-        beyond: AtomicUsize::new(usize::MAX),
+        beyond: Mutex::default(),
     };
     let mut outputs: Vec<LaneOutput<'_>> = Vec::with_capacity(columns.len());
     for column in &mut columns {
@@ -151,12 +151,14 @@ pub(super) fn run(
     if work.stopped.into_inner() {
         return Err(over());
     }
-    let beyond = work.beyond.into_inner();
-    if beyond != usize::MAX {
-        let position = elements.partition_point(|known| (*known as usize) < beyond);
-        return Err(beyond_limit(beyond, work.counts.of(position), limit));
-    }
+    let beyond = work.beyond.into_inner().expect("no holder of the list panics");
     drop(pieces);
+    if call.leaves_out() {
+        call.leave_out(beyond);
+    } else if let Some(lowest) = beyond.into_iter().min() {
+        let position = elements.partition_point(|known| *known < lowest);
+        return Err(beyond_limit(lowest as usize, work.counts.of(position), limit));
+    }
     for (k, column) in wanted.iter().zip(columns) {
         call.set(*k, column);
     }
@@ -261,9 +263,9 @@ impl Block {
                 return;
             }
             if round as usize >= work.limit {
-                let lowest = self.elements.iter().zip(&self.alive).find(|(_, alive)| **alive);
-                let lowest = lowest.map_or(usize::MAX, |(element, _)| *element as usize);
-                work.beyond.fetch_min(lowest, Ordering::Relaxed);
+                let alive = self.elements.iter().zip(&self.alive).filter(|(_, alive)| **alive);
+                let mut beyond = work.beyond.lock().expect("no holder of the list panics");
+                beyond.extend(alive.map(|(element, _)| *element));
                 return;
             }
             self.compute(work, round);

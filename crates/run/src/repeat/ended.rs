@@ -57,6 +57,10 @@ impl Ended {
                 call.set_one(output, value);
                 continue;
             }
+            if self.elements.is_empty() {
+                call.set(output, Column::filled(&ty.default_value(), extent));
+                continue;
+            }
             let columns = pieces.into_iter().map(|(data, n)| match data {
                 Data::One(value) => Column::filled(&value, n),
                 Data::Many(column) => column,

@@ -1,9 +1,11 @@
 //! Evaluates the plan of a body, round by round or for all items at once.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::time::Duration;
 
-use millstream_ir::answer::{Answer, EvalError, NodeFailure};
+use millstream_base::{Column, Mask};
+use millstream_ir::answer::{Answer, EvalError, NodeFailure, Partial};
 use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
 use millstream_ir::unsettled::Mark;
@@ -16,8 +18,9 @@ use crate::walk;
 
 /// The result of a round.
 pub(super) enum Round {
-    /// The values of the requested outputs.
-    Values(Vec<Data>),
+    /// The values of the requested outputs, and the positions of entries that are left out because
+    /// they fail.
+    Values(Vec<Data>, Vec<u32>),
     /// The position of the lowest active element that failed, and how.
     Failed(usize, Failure),
 }
@@ -68,9 +71,11 @@ impl<'b> Evaluation<'b> {
         let Answer { outputs: values, failures, unsettled, .. } = answer;
         note(unsettled, (&bound.moments, n), call.unsettled());
         // A failure in an arm that is not taken does not count.
-        if values.iter().any(|value| value.value.is_none())
-            && let Some(failed) = self.lowest_failed(&bound, failures, is_over)?
-        {
+        let lacks = values.iter().any(|value| value.value.is_none());
+        if lacks && call.leaves_out() {
+            return self.good_entries(&bound, n, is_over);
+        }
+        if lacks && let Some(failed) = self.lowest_failed(&bound, failures, is_over)? {
             return Ok(failed);
         }
         let mut all = Vec::with_capacity(values.len());
@@ -78,7 +83,53 @@ impl<'b> Evaluation<'b> {
             let series = value.value.ok_or_else(|| Failure::whole("a round gave no value"))?;
             all.push(series.data);
         }
-        Ok(Round::Values(all))
+        Ok(Round::Values(all, Vec::new()))
+    }
+
+    /// The values of the entries that do not fail, and the positions of the others. The results of
+    /// many entries may take more memory than allowed; then fewer are evaluated at a time.
+    fn good_entries(
+        &self,
+        bound: &Bound,
+        n: usize,
+        is_over: Option<&(dyn Fn() -> bool + Sync)>,
+    ) -> Result<Round, Failure> {
+        let plan = &self.body.plan;
+        let type_of = |k: &usize| plan.outputs[*k].ty;
+        if bound.count.is_none() {
+            // All entries have the same inputs.
+            let fillers = bound.outputs.iter().map(|k| Data::One(Partial::filler(type_of(k))));
+            return Ok(Round::Values(fillers.collect(), (0..n as u32).collect()));
+        }
+        let mut outputs: Vec<Vec<Column>> = vec![Vec::new(); bound.outputs.len()];
+        let mut bad = Vec::new();
+        let (mut at, mut n_next) = (0, n);
+        while at < n {
+            let next = at..n.min(at + n_next);
+            let part = entries_of(bound, next.clone());
+            let found = walk::evaluate_good(plan, (&self.request, &part), is_over);
+            let found = found.map_err(|error| failed(&error))?;
+            if found.ran_out && next.len() > 1 {
+                n_next = next.len().div_ceil(4);
+                continue;
+            }
+            for (columns, data) in outputs.iter_mut().zip(found.outputs) {
+                columns.push(match data {
+                    Data::One(value) => Column::filled(&value, next.len()),
+                    Data::Many(column) => column,
+                });
+            }
+            let found_bad = Mask::full(next.len()).difference(&found.good);
+            bad.extend(found_bad.iter().map(|entry| (at + entry) as u32));
+            at = next.end;
+        }
+        let joined = |(k, columns): (&usize, Vec<Column>)| match &columns[..] {
+            [column] => Data::Many(column.clone()),
+            several => Data::Many(
+                Column::concat(type_of(k), several).expect("an output has one type in all parts"),
+            ),
+        };
+        Ok(Round::Values(bound.outputs.iter().zip(outputs).map(joined).collect(), bad))
     }
 
     /// The failure of the lowest entry; `None` if there is none. A node that is the same for all
@@ -144,6 +195,18 @@ impl<'b> Evaluation<'b> {
     pub(super) fn give_back(&mut self, data: Data) {
         self.chunked.give(data);
     }
+}
+
+/// A request that was bound for some entries, restricted to a part of them.
+fn entries_of(bound: &Bound, part: Range<usize>) -> Bound {
+    let of = |input: &BoundData| match &input.data {
+        Data::Many(column) if column.len() > part.len() => {
+            BoundData { data: Data::Many(column.slice(part.clone())), axis: input.axis }
+        }
+        Data::Many(_) | Data::One(_) => input.clone(),
+    };
+    let inputs = bound.inputs.iter().map(of).collect();
+    Bound { inputs, count: Some(part.len()), moments: Vec::new(), ..bound.clone() }
 }
 
 /// Passes on the marks of repeats inside. A mark of all entries is that of all moments with entries.

@@ -20,7 +20,7 @@ use crate::spread::Crew;
 pub(super) fn run(
     body: &ZoneBody,
     fused: Option<&Fused>,
-    call: &Call<'_>,
+    call: &mut Call<'_>,
     items: &Items,
     outputs: &[usize],
 ) -> Result<Results, Failure> {
@@ -34,9 +34,14 @@ pub(super) fn run(
         None => match Evaluation::new(body, call).run(&inputs, n, outputs, call, |it| {
             items.starts[items.elements.partition_point(|known| (*known as usize) < it)]
         })? {
-            Round::Values(values) => values,
+            Round::Values(values, bad) => {
+                if !bad.is_empty() {
+                    call.leave_out(bad.iter().map(|at| items.elements[items.owner(*at as usize)]));
+                }
+                values
+            }
             Round::Failed(at, failure) => {
-                let position = items.starts.partition_point(|start| *start <= at) - 1;
+                let position = items.owner(at);
                 let element = items.elements[position] as usize;
                 return Err(failure.in_item(element, at - items.starts[position]));
             }

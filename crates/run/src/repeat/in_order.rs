@@ -71,7 +71,7 @@ fn as_rounds(
         let n = active.elements.len();
         let values =
             match evaluation.run(&active.inputs, n, outputs, call, |it| active.first(it))? {
-                Round::Values(values) => values,
+                Round::Values(values, bad) => active.leave_out(&bad, values, call),
                 Round::Failed(position, found) => {
                     let element = active.elements[position] as usize;
                     failure = Some(found.in_item(element, round as usize));
@@ -80,6 +80,7 @@ fn as_rounds(
                 }
             };
         round += 1;
+        let n = active.elements.len();
         let value_of = |k: usize| {
             let at = outputs.iter().position(|known| *known == k);
             &values[at.expect("wanted outputs are computed")]

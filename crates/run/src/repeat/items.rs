@@ -41,12 +41,20 @@ pub(super) fn run(
     (mask, is_one): (&Mask, bool),
     (outputs, wanted): (&[usize], &[usize]),
 ) -> Result<(), Failure> {
-    let items = Items::read(body, call, mask)?;
+    let (items, refused) = Items::read(body, call, mask);
+    // A form does not fail, so no lower element does.
+    let refused = match (refused, fused) {
+        (Some(refused), Some(_)) => return Err(refused),
+        (refused, _) => refused,
+    };
     let results = if body.go().is_none() && !body.carries() {
         flat::run(body, fused, call, &items, outputs)?
     } else {
         in_order::run(body, fused, call, (&items, is_one), (outputs, wanted))?
     };
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
     let order = Order::of(body, &results);
     let collected = wanted.iter().filter(|k| body.course.collects(**k));
     for k in collected {
@@ -72,7 +80,8 @@ pub(super) fn run(
 }
 
 impl Items {
-    fn read(body: &ZoneBody, call: &Call<'_>, mask: &Mask) -> Result<Self, Failure> {
+    /// The items of a mask, or of its elements before one that fails before it runs.
+    fn read(body: &ZoneBody, call: &Call<'_>, mask: &Mask) -> (Self, Option<Failure>) {
         let Mode::Items { items, .. } = &body.course.mode else {
             panic!("items are those of lists")
         };
@@ -82,28 +91,29 @@ impl Items {
         let (mut starts, mut n) = (Vec::with_capacity(elements.len() + 1), 0_usize);
         starts.push(0);
         let limit = call.limits().list_length;
+        let mut refused = None;
         for element in &elements {
             let i = *element as usize;
-            let n_items = lists[0].n_items(i);
-            if let Some(k) = lists.iter().position(|other| other.n_items(i) != n_items) {
-                let name = |k: usize| &*body.graph.inputs().as_slice()[items[k]].name;
-                let message = format!(
-                    "the lists differ in length: `{}` has {n_items} items, `{}` has {}",
-                    name(0),
-                    name(k),
-                    lists[k].n_items(i)
-                );
-                let help = "give lists of one length, for instance by `list.slice`";
-                return Err(Failure::at(i, message).with_help(help));
+            match number_of_items(body, &lists, i) {
+                Ok(n_items) => n += n_items,
+                Err(failure) => refused = Some(failure),
             }
-            n += n_items;
             if n > limit {
                 let failure = Failure::limit("items", n, limit, "list_length");
-                return Err(Failure { element: Some(i), ..failure });
+                refused = Some(Failure { element: Some(i), ..failure });
+            }
+            if refused.is_some() {
+                break;
             }
             starts.push(n);
         }
-        Ok(Self { elements, starts })
+        elements.truncate(starts.len() - 1);
+        (Self { elements, starts }, refused)
+    }
+
+    /// The position of the element of an item.
+    pub(super) fn owner(&self, item: usize) -> usize {
+        self.starts.partition_point(|start| *start <= item) - 1
     }
 
     /// Number of items.
@@ -115,6 +125,28 @@ impl Items {
     pub(super) fn of(&self, position: usize) -> usize {
         self.starts[position + 1] - self.starts[position]
     }
+}
+
+/// The number of items of an element.
+pub(super) fn number_of_items(
+    body: &ZoneBody,
+    lists: &[Lists<'_>],
+    element: usize,
+) -> Result<usize, Failure> {
+    let Mode::Items { items, .. } = &body.course.mode else { panic!("items are those of lists") };
+    let n_items = lists[0].n_items(element);
+    let Some(k) = lists.iter().position(|other| other.n_items(element) != n_items) else {
+        return Ok(n_items);
+    };
+    let name = |k: usize| &*body.graph.inputs().as_slice()[items[k]].name;
+    let message = format!(
+        "the lists differ in length: `{}` has {n_items} items, `{}` has {}",
+        name(0),
+        name(k),
+        lists[k].n_items(element)
+    );
+    let help = "give lists of one length, for instance by `list.slice`";
+    Err(Failure::at(element, message).with_help(help))
 }
 
 /// Which results are collected, in which order.

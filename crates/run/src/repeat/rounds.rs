@@ -46,14 +46,18 @@ pub(super) fn run(
         }
         if round as usize >= limits.repeat_count {
             let (element, n) = (active.elements[0] as usize, active.count(0));
-            failure = Some(beyond_limit(element, n, limits.repeat_count));
+            if call.leaves_out() {
+                call.leave_out(active.elements.iter().copied());
+            } else {
+                failure = Some(beyond_limit(element, n, limits.repeat_count));
+            }
             break;
         }
         active.inputs[body.round()] = Data::One(Value::I32(round as i32));
         let n = active.elements.len();
         let values =
             match evaluation.run(&active.inputs, n, outputs, call, |it| active.first(it))? {
-                Round::Values(values) => values,
+                Round::Values(values, bad) => active.leave_out(&bad, values, call),
                 Round::Failed(position, found) => {
                     let message = format!("{} (in round {round})", found.message);
                     let element = Some(active.elements[position] as usize);
@@ -64,6 +68,7 @@ pub(super) fn run(
                 }
             };
         round += 1;
+        let n = active.elements.len();
         let value_of = |k: usize| {
             let at = outputs.iter().position(|known| *known == k);
             &values[at.expect("wanted outputs are computed")]
@@ -186,6 +191,28 @@ impl Active {
                 *column = column.gather(positions.iter().map(|i| *i as usize));
             }
         }
+    }
+
+    /// Leaves out the elements at these positions, in the call too; returns the values of the others.
+    pub(super) fn leave_out(
+        &mut self,
+        bad: &[u32],
+        values: Vec<Data>,
+        call: &mut Call<'_>,
+    ) -> Vec<Data> {
+        if bad.is_empty() {
+            return values;
+        }
+        call.leave_out(bad.iter().map(|at| self.elements[*at as usize]));
+        let mut ahead = bad.iter().peekable();
+        let all = 0..self.elements.len() as u32;
+        let good: Vec<u32> = all.filter(|at| ahead.next_if_eq(&at).is_none()).collect();
+        self.keep(&good);
+        let of_good = |data| match data {
+            Data::Many(column) => Data::Many(column.gather(good.iter().map(|at| *at as usize))),
+            one @ Data::One(_) => one,
+        };
+        values.into_iter().map(of_good).collect()
     }
 
     /// Drops this element and all higher ones.

@@ -14,7 +14,7 @@ use millstream_ir::answer::{
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_ir::request::{Bound, Request};
+use millstream_ir::request::{Bound, Chosen, Request, RequestAxis};
 use millstream_node::Data;
 
 use super::{Cells, Demand, Mode, Place, Progress, Stop, Walk};
@@ -87,6 +87,58 @@ pub(crate) fn evaluate_up_to_lowest(
         found.failures.append(&mut walk.failures);
     }
     Ok(found)
+}
+
+/// The elements of a request at which no output fails.
+pub(crate) struct GoodElements {
+    pub(crate) good: Mask,
+    /// The outputs: one value, or an entry for each element, of which those of good ones matter.
+    pub(crate) outputs: Vec<Data>,
+    /// Whether elements were not tried, because the results would have taken more bytes than allowed.
+    pub(crate) ran_out: bool,
+}
+
+/// Evaluates the elements at which no output fails, for a request that has no other axis; else like
+/// [`evaluate_up_to_lowest`]. An output is evaluated at the elements at which those before it do not
+/// fail.
+pub(crate) fn evaluate_good(
+    plan: &Plan,
+    (request, bound): (&Request, &Bound),
+    is_over: Option<&(dyn Fn() -> bool + Sync)>,
+) -> Result<GoodElements, EvalError> {
+    let n = bound.count.unwrap_or(1);
+    let (mut good, mut outputs) = (Mask::full(n), Vec::with_capacity(bound.outputs.len()));
+    let mut walk = Walk::new(plan, request, bound, LeavingOut::new(Sought::All)).within(is_over);
+    let mut some = bound.clone();
+    for position in &bound.outputs {
+        let output = &plan.outputs[*position];
+        let mut data = Data::One(Partial::filler(output.ty));
+        some.chosen = (good.len() < n).then(|| Chosen::Masked(good.clone()));
+        let found =
+            if good.is_empty() { None } else { walk.partial(output.source, output.ty, &some)? };
+        match found {
+            None => good = Mask::empty(),
+            Some(Partial {
+                series: Series { data: Data::Many(column), axes }, missing, ..
+            }) if axes.contains(&RequestAxis::Index) => {
+                let mut entries = vec![0; n];
+                good.iter().enumerate().for_each(|(entry, element)| entries[element] = entry);
+                let is_whole = column.len() == n;
+                let whole = || column.gather(entries.into_iter());
+                data = Data::Many(if is_whole { column.clone() } else { whole() });
+                let mut rank = 0..good.len();
+                let is_known = |_| rank.next().is_none_or(|rank| !missing.contains(rank));
+                good =
+                    if missing.is_empty() { good } else { Mask::from_predicate(&good, is_known) };
+            }
+            Some(Partial { series, missing, .. }) => {
+                data = Data::One(series.data.get(0));
+                good = if missing.is_empty() { good } else { Mask::empty() };
+            }
+        }
+        outputs.push(data);
+    }
+    Ok(GoodElements { good, outputs, ran_out: walk.mode.ran_out })
 }
 
 /// The evaluator of outputs of which some cells fail: they have the others.

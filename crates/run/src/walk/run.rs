@@ -192,6 +192,9 @@ impl<'a, M: Mode> Walk<'a, M> {
         function: &dyn Function,
         places: &[Place],
     ) -> Result<(), Stop> {
+        if self.mode.leaves_out() && ZoneBody::of(instance).is_some() {
+            return self.run_zone(top, &Called { instance, function, places });
+        }
         let (shape, n_cells, mask) = self.extent(top, places)?;
         let maps = self.maps(shape, places)?;
         let used = self.used_outputs[self.stack[top].step.index()];

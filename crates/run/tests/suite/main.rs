@@ -12,6 +12,7 @@ mod lazy;
 mod list;
 mod loops;
 mod partial;
+mod partial_zones;
 mod parts;
 mod progress;
 mod repeat;

@@ -18,12 +18,12 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::lazy::plan;
 
 /// The evaluators with all their settings.
-fn evaluators() -> impl Iterator<Item = (&'static str, AnyEvaluator)> {
+pub(crate) fn evaluators() -> impl Iterator<Item = (&'static str, AnyEvaluator)> {
     EVALUATORS.iter().flat_map(|row| row.settings.iter().map(|make| (row.name, make())))
 }
 
 /// The known cells of an output, one for each cell of the request.
-fn known(answer: &Answer, output: &OutputAnswer) -> Vec<Option<Value>> {
+pub(crate) fn known(answer: &Answer, output: &OutputAnswer) -> Vec<Option<Value>> {
     let Some(series) = output.known() else { return vec![None; answer.n_cells()] };
     let column = answer.full_column(series);
     let missing = match &output.partial {
@@ -34,7 +34,7 @@ fn known(answer: &Answer, output: &OutputAnswer) -> Vec<Option<Value>> {
     cells.map(|(i, value)| (!missing.contains(i)).then_some(value)).collect()
 }
 
-fn same(a: &[Option<Value>], b: &[Option<Value>]) -> bool {
+pub(crate) fn same(a: &[Option<Value>], b: &[Option<Value>]) -> bool {
     let is_same = |(a, b): (&Option<Value>, &Option<Value>)| match (a, b) {
         (Some(a), Some(b)) => a.same(b),
         (None, None) => true,
