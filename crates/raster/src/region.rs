@@ -1,5 +1,7 @@
 //! Regions of pixels, and what lies beyond the pixels of an image.
 
+use millstream_base::num::floor;
+
 /// What lies beyond the pixels of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
@@ -29,6 +31,40 @@ impl Edge {
                 let at = at.rem_euclid(2 * length);
                 Some(at.min(2 * length - 1 - at) as usize)
             }
+        }
+    }
+}
+
+/// Whole numbers below 2^52 on a line of `n` pixels, many at a time. NaN remains NaN.
+impl Edge {
+    /// Brings positions into the first period of an image that repeats.
+    #[inline(always)]
+    pub(crate) fn into_period(self, at: &mut [f64], n: usize) {
+        let period = match self {
+            Self::Extend | Self::Clear => return,
+            Self::Wrap => n as f64,
+            Self::Mirror => 2.0 * n as f64,
+        };
+        let per_pixel = 1.0 / period;
+        for at in at {
+            // The product is rounded, so the number of periods may be wrong by one.
+            let rest = *at - period * floor(*at * per_pixel);
+            let rest = if rest < 0.0 { rest + period } else { rest };
+            *at = if rest >= period { rest - period } else { rest };
+        }
+    }
+
+    /// Maps positions to those of pixels, as [`index`](Self::index); what is beyond a clear edge
+    /// remains there.
+    #[inline(always)]
+    pub(crate) fn into_pixels(self, at: &mut [f64], n: usize) {
+        self.into_period(at, n);
+        let last = n as f64 - 1.0;
+        match self {
+            Self::Clear | Self::Wrap => {}
+            Self::Extend if n == 0 => {}
+            Self::Extend => at.iter_mut().for_each(|at| *at = at.clamp(0.0, last)),
+            Self::Mirror => at.iter_mut().for_each(|at| *at = at.min(2.0 * last + 1.0 - *at)),
         }
     }
 }

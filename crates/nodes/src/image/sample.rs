@@ -160,15 +160,16 @@ fn sample_in_order<const N: usize>(
 ) -> Result<(), Failure> {
     for (colors, points) in colors.chunks_mut(POINTS).zip(points.chunks(POINTS)) {
         pace.work(4 * POINTS)?;
-        sampler.each::<N, _>(
+        sampler.each(
             points,
+            colors,
             |Vec3([x, y, _])| [x.into(), y.into()],
-            |i, channels, alpha| {
+            |channels: [f32; N], alpha| {
                 let mut color = premultiplied(&channels);
                 if N % 2 == 1 {
                     color.0[3] = alpha;
                 }
-                colors[i] = straight(color);
+                straight(color)
             },
         );
     }
