@@ -35,8 +35,8 @@ const RUN: &[(&str, &[&str])] = &[
     (
         "chunked",
         &[
-            "buffers", "costs", "frame", "fuse", "lanes", "program", "shape", "shares", "spread",
-            "stages", "store", "walk",
+            "buffers", "costs", "frame", "fuse", "kernel", "lanes", "program", "shape", "shares",
+            "spread", "stages", "store", "walk",
         ],
     ),
     ("parts", &["uses"]),

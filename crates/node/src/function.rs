@@ -38,6 +38,12 @@ pub trait Function: Send + Sync {
         false
     }
 
+    /// Whether a call may be divided into calls on consecutive blocks of its elements, because an
+    /// element depends on nothing but its own inputs and a call costs little besides its elements.
+    fn in_blocks(&self) -> bool {
+        false
+    }
+
     /// The lanes of the output when the only input is a nonempty list, given by the lanes of its
     /// items; `None` if the function cannot be unrolled. The result has the same bits as that of
     /// [`call`](Self::call).

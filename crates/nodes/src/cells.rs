@@ -31,6 +31,25 @@ pub fn function(
     Kernel::Function(f)
 }
 
+/// The kernel that calls a Rust closure, on blocks of elements where that helps.
+pub(crate) fn function_in_blocks(
+    f: impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static,
+) -> Kernel {
+    kernel(InBlocks(f))
+}
+
+struct InBlocks<F>(F);
+
+impl<F: Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync> Function for InBlocks<F> {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        (self.0)(call)
+    }
+
+    fn in_blocks(&self) -> bool {
+        true
+    }
+}
+
 /// The kernel that calls a function.
 pub(crate) fn kernel(function: impl Function + 'static) -> Kernel {
     Kernel::Function(Arc::new(function))

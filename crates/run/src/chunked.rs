@@ -2,12 +2,13 @@
 //!
 //! A call proceeds as follows. If the outputs depend only on forms, the plan runs as `stages`.
 //! Otherwise it is walked, in a mode in which a step with a form runs as part of its *region*
-//! (`region`, `cone`), and loops whose lists are folded are unrolled (`unrolled`). Fused forms are
+//! (`region`, `cone`) or, with functions between them, of a *pipeline* (`pipeline`), and loops whose lists are folded are unrolled (`unrolled`). Fused forms are
 //! stored with the plan. They are made under its lock, so that simultaneous evaluations do not make
 //! the same one. Buffers are stored with the evaluator. Thus later calls are faster than the first.
 
 mod cone;
 mod into;
+mod pipeline;
 mod prepared;
 mod region;
 mod single;
@@ -74,6 +75,7 @@ struct Regions {
     by_members: Mutex<FxHashMap<Box<[Member]>, Arc<Fused>>>,
     by_key: Mutex<FxHashMap<Vec<u8>, Option<Arc<Stages>>>>,
     total: OnceLock<Vec<bool>>,
+    has_blocks: OnceLock<bool>,
     by_loop: Mutex<FxHashMap<(StepId, usize), Arc<Fused>>>,
 }
 
@@ -114,6 +116,20 @@ impl Regions {
                 total.push(is_total && reads.all(|link| total[link.step.index()]));
             }
             total
+        })
+    }
+
+    /// Whether a function of the plan runs in blocks.
+    fn has_blocks(&self, plan: &Plan) -> bool {
+        *self.has_blocks.get_or_init(|| {
+            plan.instances.as_slice().iter().any(|instance| match &instance.kernel {
+                Kernel::Function(function) => function.in_blocks(),
+                Kernel::Form(_)
+                | Kernel::Read { .. }
+                | Kernel::Pass
+                | Kernel::Choose
+                | Kernel::ReadState(_) => false,
+            })
         })
     }
 

@@ -65,9 +65,8 @@ impl Crew {
         let even = mask.len().div_ceil(4 * threads).next_multiple_of(1024);
         let piece = self.piece.unwrap_or(even.min(piece_of(form))).max(1);
         let pieces = Mutex::new(cut(inputs, outputs, mask, piece).into_iter());
-        self.scratches.resize_with(threads.max(self.scratches.len()), ColumnScratch::default);
         let (over, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let work = |scratch: &mut ColumnScratch| {
+        self.work(threads, |scratch| {
             loop {
                 let next = pieces.lock().expect("no holder of the queue panics").next();
                 let Some(mut piece) = next else { return };
@@ -79,7 +78,13 @@ impl Crew {
                 run_columns(form, &piece.inputs, &mut piece.outputs, &piece.mask, scratch);
                 n_done.fetch_add(piece.mask.len(), Ordering::Relaxed);
             }
-        };
+        });
+    }
+
+    /// Calls `work` on at most this many threads, each with scratch space of its own.
+    pub(crate) fn work(&mut self, threads: usize, work: impl Fn(&mut ColumnScratch) + Sync) {
+        let threads = threads.clamp(1, self.threads.max(1));
+        self.scratches.resize_with(threads.max(self.scratches.len()), ColumnScratch::default);
         let (own, others) = self.scratches[..threads].split_at_mut(1);
         std::thread::scope(|scope| {
             for scratch in others {
@@ -111,7 +116,12 @@ pub(crate) fn worthwhile(form: &Form, n: usize) -> usize {
     if at_most < WORTH_A_THREAD {
         return 1;
     }
-    n.saturating_mul(form.cost()) / WORTH_A_THREAD + 1
+    threads_for(n.saturating_mul(form.cost()))
+}
+
+/// The number of threads that pays for this much work.
+pub(crate) fn threads_for(work: usize) -> usize {
+    work / WORTH_A_THREAD + 1
 }
 
 /// A range of elements with their inputs and outputs.
@@ -167,7 +177,7 @@ fn reach(input: &LaneInput<'_>, start: usize) -> usize {
 }
 
 /// The input that begins at element `start` of this one.
-fn shift<'a>(input: &LaneInput<'a>, start: usize) -> LaneInput<'a> {
+pub(crate) fn shift<'a>(input: &LaneInput<'a>, start: usize) -> LaneInput<'a> {
     match *input {
         LaneInput::Lanes { lanes, offset, stride, map } => {
             let (skipped, map) = match map {

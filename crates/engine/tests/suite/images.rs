@@ -240,6 +240,41 @@ fn a_crop_beyond_the_last_pixel_number_fails() {
 }
 
 #[test]
+fn displaced_samples_are_the_same_in_every_evaluator() {
+    // More pixels than a block of a pipeline has cells.
+    let view = Footprint::of_size(120, 80);
+    for (filter, outside) in ["nearest", "linear", "cubic"]
+        .iter()
+        .flat_map(|filter| ["clear", "extend", "wrap", "mirror"].map(|outside| (*filter, outside)))
+    {
+        let how = format!("filter = \"{filter}\", outside = \"{outside}\"");
+        for photo in ["p.x * 0.01", "vec2(p.x, p.y) * 0.01", "vec3(p.x, p.y, 1) * 0.01"] {
+            let text = format!(
+                "p = context.position()\n\
+                 photo = image.from_field({photo})\n\
+                 x = noise.perlin(vec2(p.x, p.y), scale: 0.07)\n\
+                 a = image.sample(photo, p + vec3(x * 90, x * -70, 0), {how})\n\
+                 b = image.sample(photo, p + vec3(a.x * 7 - 30, 17.25, 0), {how})\n\
+                 out = repeat again(state: photo, count: 2)\n\
+                 mixed = image.from_field(color.mix(a, b, factor: 0.25))\n\
+                 output mixed: image\noutput out: image = out.state\n\
+                 group again(state: image) -> state: image = next {{\n\
+                 p = context.position()\n\
+                 from = image.sample(state, p * 0.9 - vec3(5, 0, 0), {how})\n\
+                 next = image.from_field(from)\n}}"
+            );
+            let answers = answers(&text, &of_view(&view));
+            for name in ["mixed", "out"] {
+                let mut images =
+                    answers.iter().map(|it| it.value::<Image>(name).expect("an image"));
+                let first = images.next().expect("there are evaluators");
+                assert!(images.all(|image| image == first), "{name}: {how}, {photo}");
+            }
+        }
+    }
+}
+
+#[test]
 fn images_beyond_the_limit_are_refused() {
     let program = Engine::new().load(PLACE.as_bytes()).expect("it loads");
     let answer = program.run(&of_view(&Footprint::of_size(1_000_000, 1_000_000)));

@@ -11,7 +11,7 @@ use millstream_raster::region::Edge;
 use millstream_raster::sampler::Sampler;
 
 use super::pixels::PixelLoop;
-use crate::cells::{Cells, function, put_property};
+use crate::cells::{Cells, function_in_blocks, put_property};
 use crate::shape::choices;
 
 choices! {
@@ -106,7 +106,7 @@ pub(super) fn sample(pixels: &PixelLoop, sample_pixel: Arc<NodeDef>) -> NodeDef 
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
             let how = (filter_of(parts.settings), edge_of(parts.settings));
-            Ok(function(move |call| {
+            Ok(function_in_blocks(move |call| {
                 let mut cells = Cells::<Color>::new(call);
                 sample_at(call, how, &call.input::<Vec3>(1), &mut cells)?;
                 cells.put(call);

@@ -9,6 +9,8 @@
 //!
 //! Loops whose lists are folded are handled in `unrolled`.
 
+use std::sync::Arc;
+
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask};
 use millstream_form::{LaneInput, LaneOutput};
@@ -30,9 +32,12 @@ use crate::spread::Crew;
 use crate::store::{SlotId, State};
 use crate::walk::{Demand, Mode, Progress, Stop, Task, Walk};
 
-/// Maximal number of times a step looks for its cone with choices, and then without; then it runs
-/// alone.
-const MAX_TRIES: u8 = 8;
+/// Maximal number of times a step looks for its pipeline, then for its cone with choices, and then
+/// without; then it runs alone.
+pub(super) const MAX_TRIES: u8 = 8;
+
+/// The turn of a step that looks for its cone with choices.
+const WITH_CHOICES: u8 = 20;
 
 /// The turn of a step that looks for its cone without choices.
 const WITHOUT_CHOICES: u8 = 50;
@@ -132,8 +137,15 @@ impl Walk<'_, Fusing<'_>> {
         if turn > 0 && self.store.is_done(slot) {
             return Ok(Progress::Done);
         }
+        if turn < WITH_CHOICES {
+            if let Some(progress) = self.advance_pipeline(top)? {
+                return Ok(progress);
+            }
+            self.stack[top].turn = WITH_CHOICES;
+        }
+        let turn = self.stack[top].turn;
         let choices = turn < WITHOUT_CHOICES;
-        if turn % WITHOUT_CHOICES == MAX_TRIES {
+        if turn == MAX_TRIES + if choices { WITH_CHOICES } else { WITHOUT_CHOICES } {
             return Ok(self.without(top, choices));
         }
         self.stack[top].turn = turn + 1;
@@ -260,7 +272,7 @@ impl Walk<'_, Fusing<'_>> {
 
     /// The shapes of the members of a cone whose sources exist, as each would find its own; `None`
     /// if there are too many cells.
-    fn member_shapes(
+    pub(super) fn member_shapes(
         &mut self,
         top: usize,
         members: &[Member],
@@ -319,21 +331,13 @@ impl Walk<'_, Fusing<'_>> {
 
     /// Runs members of one shape as one form.
     fn run_region(&mut self, top: usize, members: &[Member], shape: ShapeId) -> Result<(), Stop> {
-        let plan = self.plan;
         let Task { step, frame, .. } = self.stack[top];
         let n_cells = self.shapes.n_cells(shape)?;
         let (full, mask) = match &self.stack[top].demand {
             Demand::Full => (true, Mask::full(n_cells)),
             Demand::Part(cells) => (false, cells.mask.clone()),
         };
-        let read_outside = read_outside(plan, members);
-        let used = &self.used_outputs;
-        let fused = self.mode.regions.fused(members, || {
-            fuse(plan, members, |member, k| {
-                let at = position(members, member).expect("it is a member");
-                read_outside[at] && used[member.index()] & 1 << k.min(63) != 0
-            })
-        });
+        let fused = self.fused_region(members);
         let mut columns: Vec<Column> = Vec::with_capacity(fused.outputs.len());
         for output in &fused.outputs {
             let member = members[output.member as usize];
@@ -353,16 +357,33 @@ impl Walk<'_, Fusing<'_>> {
         }
         self.store_region(top, members, &fused, columns, shape, mask.len())?;
         if full {
-            for member in members {
-                for (source, kind) in member.links(plan) {
-                    if matches!(kind, LinkKind::Same | LinkKind::Other) {
-                        let place = self.place(source, frame);
-                        self.release(place);
-                    }
+            self.release_links(members, frame);
+        }
+        Ok(())
+    }
+
+    /// Members as one form, whose results are the outputs that are read outside.
+    pub(super) fn fused_region(&self, members: &[Member]) -> Arc<Fused> {
+        let (plan, used) = (self.plan, &self.used_outputs);
+        let read_outside = read_outside(plan, members);
+        self.mode.regions.fused(members, || {
+            fuse(plan, members, |member, k| {
+                let at = position(members, member).expect("it is a member");
+                read_outside[at] && used[member.index()] & 1 << k.min(63) != 0
+            })
+        })
+    }
+
+    /// Records that members have read their inputs for the last time.
+    pub(super) fn release_links(&mut self, members: &[Member], frame: FrameId) {
+        for member in members {
+            for (source, kind) in member.links(self.plan) {
+                if matches!(kind, LinkKind::Same | LinkKind::Other) {
+                    let place = self.place(source, frame);
+                    self.release(place);
                 }
             }
         }
-        Ok(())
     }
 
     /// Divides the time since the last lap, in which a fused form of these members ran, among the
@@ -441,7 +462,7 @@ impl Walk<'_, Fusing<'_>> {
     }
 
     /// Stores the columns of a region and records the fate of each member.
-    fn store_region(
+    pub(super) fn store_region(
         &mut self,
         top: usize,
         members: &[Member],

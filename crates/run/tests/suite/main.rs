@@ -14,6 +14,7 @@ mod loops;
 mod partial;
 mod partial_zones;
 mod parts;
+mod pipelines;
 mod progress;
 mod repeat;
 mod unsettled;
