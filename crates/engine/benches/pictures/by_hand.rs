@@ -9,16 +9,16 @@ use millstream_base::width::Width;
 pub(crate) type Size = [usize; 2];
 
 /// Pixels that are computed in one loop.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
 /// A number for each pixel of a block.
-type Numbers = [f32; BLOCK];
+pub(crate) type Numbers = [f32; BLOCK];
 
 /// The pixels that a function computes block by block of each row: from the columns and the row it
 /// makes the channels. It works channel by channel and block by block, since the compiler makes no
 /// SIMD of loops that interleave or contain others.
 #[inline(always)]
-fn filled(
+pub(crate) fn filled(
     [width, height]: Size,
     simd: Width,
     channels: impl Fn(&Numbers, f32, &mut [Numbers; 4]),
@@ -166,13 +166,13 @@ fn weights<const N: usize>(scale: f64) -> [f32; N] {
 }
 
 /// Octaves of noise in space or in the plane, with their weights.
-struct Octaves<const N: usize> {
+pub(crate) struct Octaves<const N: usize> {
     words: [[i32; 4]; N],
     weights: [f32; N],
 }
 
 impl<const N: usize> Octaves<N> {
-    fn new(seed: i32, scale: f64) -> Self {
+    pub(crate) fn new(seed: i32, scale: f64) -> Self {
         Self { words: std::array::from_fn(|i| words(seed, i as i32)), weights: weights(scale) }
     }
 
@@ -193,7 +193,7 @@ impl<const N: usize> Octaves<N> {
 
     /// The octaves at points of a plane.
     #[inline(always)]
-    fn in_plane(&self, [x, y]: [&Numbers; 2], shape: impl Fn(f32) -> f32) -> Numbers {
+    pub(crate) fn in_plane(&self, [x, y]: [&Numbers; 2], shape: impl Fn(f32) -> f32) -> Numbers {
         let (mut sum, mut scale) = ([0.0; BLOCK], 1.0);
         for (words, weight) in self.words.iter().zip(&self.weights) {
             for i in 0..BLOCK {
@@ -263,7 +263,7 @@ fn segment(px: f32, py: f32, a: [f32; 2], b: [f32; 2], width: f32) -> f32 {
 }
 
 #[inline(always)]
-fn times(x: &Numbers, factor: f32) -> Numbers {
+pub(crate) fn times(x: &Numbers, factor: f32) -> Numbers {
     let mut product = *x;
     for x in &mut product {
         *x *= factor;
