@@ -4,12 +4,16 @@
 //! is a row. Several lists may be equally long in some frames and not in others, which shows only in
 //! the last frame. Their table is written in both layouts at once, and the items are given up at
 //! the first frame in which the lengths differ. An output without a value leaves its cells empty.
+//!
+//! An array has an axis for the frames and one for the elements or the items, so each frame must have
+//! equally many items.
 
 use std::path::Path;
 
 use millstream::Answer;
+use millstream::diagnostics::counted;
 use millstream::evaluate::OutputAnswer;
-use millstream::values::{Table, Type};
+use millstream::values::{Column, Table, Type};
 use millstream_io::{ColumnSpec, Format, TableWriter, WriteOptions};
 
 use super::rows::{Layout, Rows, n_keys, rows};
@@ -32,6 +36,8 @@ struct Written {
     layout: Layout,
     writer: TableWriter,
     specs: Vec<ColumnSpec>,
+    /// The first frame of an array with an axis of items, and the number of its items.
+    first: Option<(i64, usize)>,
 }
 
 impl FramesTable {
@@ -57,8 +63,19 @@ impl FramesTable {
         let mut other = None;
         for (layout, written) in before {
             let Some(rows) = rows_in(layout) else { continue };
+            let is_of_items = is_npy && layout == Layout::Items;
+            let of_items =
+                is_of_items.then(|| (frames[0], rows.columns.first().map_or(0, Column::len)));
             let mut written = match written {
-                Some(written) if written.specs == rows.specs => written,
+                Some(written) if written.specs == rows.specs => {
+                    if let (Some(first), Some(now)) = (written.first, of_items)
+                        && first.1 != now.1
+                    {
+                        other = Some(unequal_frames(path, outputs, first, now));
+                        continue;
+                    }
+                    written
+                }
                 Some(written) => {
                     other = Some(other_columns(path, &written.specs, &rows.specs));
                     continue;
@@ -66,12 +83,12 @@ impl FramesTable {
                 None => match Target::of(path, &[])?.writer_with(
                     rows.specs.clone(),
                     WriteOptions {
-                        axes: axes(n_frames, answer.count),
+                        axes: axes(n_frames, of_items.map(|(_, n)| n).or(answer.count)),
                         has_gaps: outputs.len() > 1,
                         ..WriteOptions::default()
                     },
                 ) {
-                    Ok(writer) => Written { layout, writer, specs: rows.specs },
+                    Ok(writer) => Written { layout, writer, specs: rows.specs, first: of_items },
                     Err(refusal) => {
                         self.refusal.get_or_insert(refusal);
                         continue;
@@ -101,9 +118,9 @@ impl FramesTable {
     }
 }
 
-/// The extents of the axes of an array.
-fn axes(n_frames: usize, count: Option<usize>) -> Vec<usize> {
-    count.map(|count| vec![n_frames, count]).unwrap_or_default()
+/// The extents of the axes of an array of `n` elements or items per frame.
+fn axes(n_frames: usize, n: Option<usize>) -> Vec<usize> {
+    n.map(|n| vec![n_frames, n]).unwrap_or_default()
 }
 
 /// Refuses a table that cannot hold outputs of these types in any layout.
@@ -144,6 +161,25 @@ fn other_columns(path: &Path, before: &[ColumnSpec], now: &[ColumnSpec]) -> Stop
     let text = format!("`{file}` has the columns {before}, but the next rows have {now}");
     let help = format!("save a file for each frame: {}", with_number(path));
     Stop::new(Exit::Failed, text, Some(help)).misfit()
+}
+
+/// The error for an array of frames with different numbers of items.
+fn unequal_frames(
+    path: &Path,
+    outputs: &[&OutputAnswer],
+    (before, n_before): (i64, usize),
+    (now, n_now): (i64, usize),
+) -> Stop {
+    let names: Vec<_> = outputs.iter().map(|output| visible(&output.name)).collect();
+    let text = format!(
+        "`{}` needs equally many items in each frame, but `{}` has {} in frame {before} and {n_now} \
+         in frame {now}",
+        path.display(),
+        names.join("`, `"),
+        counted(n_before as u64, "item"),
+    );
+    let help = "write lists of different lengths to csv, jsonl or parquet, as a row for each item";
+    Stop::new(Exit::Failed, text, Some(help.into())).misfit()
 }
 
 /// The error for outputs without rows.

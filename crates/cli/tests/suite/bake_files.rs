@@ -470,3 +470,38 @@ fn a_file_that_a_killed_bake_of_another_version_replaced_is_written_again() {
     assert_eq!(files(&first), expected);
     assert_eq!(bake(&one, &first), (0, 4));
 }
+
+#[test]
+fn an_array_of_lists_has_axes_for_frames_and_items() {
+    let text = "t = convert.to_i32(context.tick())\n\
+         output even: list<i32> = list.generate(context.index() + 100 * t, count: 3)\n\
+         output uneven: list<i32> = list.generate(context.index(), count: t)\n\
+         output places: list<vec3> = list.generate(vec3(t, 0, 0), count: 2)\n";
+    let graph = file("bake-list-array.mill", text);
+    let folder = folder("bake-list-array");
+    let baked = |output: &str, frames: &str| {
+        let args = ["--out", output, "--save", "o.npy", "-o", &self::text(&folder)];
+        seen(&[&["bake", &*graph, "--frames", frames], &args[..]].concat())
+    };
+    let shape = || {
+        let bytes = std::fs::read(folder.join("o.npy")).expect("it was saved");
+        let header = String::from_utf8_lossy(&bytes[..128]).into_owned();
+        let shape = header.split("'shape': ").nth(1).and_then(|it| it.split_once(", }"));
+        (shape.expect("headers have shapes").0.to_owned(), bytes[128..].to_vec())
+    };
+    baked("even", "0..3");
+    let values = (0..4).flat_map(|frame: i32| (0..3).map(move |item| item + 100 * frame));
+    let bytes: Vec<u8> = values.flat_map(i32::to_le_bytes).collect();
+    assert_eq!(shape(), ("(4, 3, )".to_owned(), bytes));
+    baked("even", "2");
+    assert_eq!(shape().0, "(1, 3, )");
+    baked("places", "0..3");
+    assert_eq!(shape().0, "(4, 2, 3, )");
+    let told = baked("uneven", "1..3");
+    assert!(told.starts_with("exit code 3\n"), "{told}");
+    let why = "o.npy` needs equally many items in each frame, but `uneven` has 1 item in frame 1 and \
+               2 in frame 2";
+    assert!(told.contains(why), "{told}");
+    assert!(told.contains("write lists of different lengths to csv, jsonl or parquet"), "{told}");
+    assert!(!folder.join("o.npy").exists(), "the file of the earlier bake is removed");
+}
