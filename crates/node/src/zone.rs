@@ -489,8 +489,9 @@ const SIMULATE_DETAILS: &str = "Written with the name of a group: {\"type\": \"s
      returns the values linked to these inputs, and the group does not run. In all other ticks the \
      group runs `substeps` times, and the node returns the new state; the values linked to inputs \
      that are state are not computed. Other inputs have the values of the tick; \
-     `context.iteration` is the number of the substep.\n\nThe seconds since the last tick are found \
-     by carrying the time: the group gets an input `last`, linked to `context.time`, and an output \
-     `last` that gives `context.time`. Inside the group, `context.time` minus `last` is the length \
-     of the tick, which its substeps share.\n\nThe group must not have other state. As with all \
+     `context.iteration` is the number of the substep.\n\nThe length of a substep is computed around \
+     the node and given to the group as an input `dt`, for example: `t = context.time()`, and `dt: \
+     f64 = (t - state.delay(t)) / substeps` among the inputs of the node. That is the time since \
+     the last tick, divided by the number of substeps. (Inside the group, `context.time` is the \
+     time of the tick in all substeps.)\n\nThe group must not have other state. As with all \
      stateful nodes, ticks are evaluated in order from the document's `start_frame` on.";

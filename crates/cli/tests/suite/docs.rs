@@ -157,6 +157,7 @@ fn directory(number: usize, block: &Block) -> PathBuf {
     let document = block.document.as_deref().unwrap_or(PICTURE);
     write("rings.mill", document);
     write("views.mill", document);
+    write("fall.mill", document);
     folder
 }
 

@@ -2,6 +2,7 @@
 //! sessions, and both in deployed documents.
 
 use millstream::deploy::{Freeze, deploy};
+use millstream::evaluate::Data;
 use millstream::session::{Ask, Session};
 use millstream::values::{Column, Value};
 use millstream::{Chunked, Document, Edit, Engine, Program, Request};
@@ -230,5 +231,32 @@ fn deployed_documents_keep_their_zones() {
         let expected = value(&original);
         assert!(expected.is_some());
         assert_eq!((value(&as_text), value(&as_bytes)), (expected, expected), "{text}");
+    }
+}
+
+#[test]
+fn the_substeps_of_a_tick_share_its_length() {
+    // As the manual of `simulate` says.
+    let text = "fps 10\ninput substeps: i32 = 4\nt = context.time()\n\
+         s = simulate(d: list<f64> = [], dt: f64 = (t - state.delay(t)) / substeps, substeps: substeps) \
+         -> d: list<f64> = nd {\n  nd = list.concat([d, list.repeat(dt, count: 1)])\n}\n\
+         output d: list<f64> = s.d\n\
+         output slow: list<f64> = context.with_time(time: t * 0.5, value: s.d)\n";
+    let program = program(text);
+    let lengths = |output: &str, n: i32| {
+        let request = Request::new().output(output).frame(3).set("substeps", n);
+        let answer = program.run(&request).expect("it runs");
+        let series = answer.output(output).and_then(|output| output.value.clone());
+        match series.expect("it runs").data {
+            Data::One(Value::List(list)) => list.as_slice::<f64>().expect("of f64").to_vec(),
+            other => panic!("{other:?}"),
+        }
+    };
+    for (output, tick) in [("d", 0.1), ("slow", 0.05)] {
+        for n in [1, 4] {
+            let found = lengths(output, n);
+            let close = |dt: &f64| (dt - tick / f64::from(n)).abs() < 1e-12;
+            assert!(found.len() == 3 * n as usize && found.iter().all(close), "{output} {found:?}");
+        }
     }
 }
