@@ -7,7 +7,7 @@ use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepSource};
-use millstream_ir::request::{Request, RequestAxis, RequestError};
+use millstream_ir::request::{OneByOne, Request, RequestAxis, RequestError};
 use millstream_ir::unsettled::{Mark, Unsettled, merge, of_results};
 use millstream_node::Data;
 
@@ -99,7 +99,7 @@ impl<'p> Bake<'p> {
     /// name moments.
     ///
     /// # Errors
-    /// If the request does not fit the plan.
+    /// If the request does not fit the plan, or if something reads along several frames.
     pub fn new(plan: &'p Plan, request: Request, frames: Vec<i64>) -> Result<Self, EvalError> {
         let refused = |what: &str, hint| {
             let error = RequestError::Ticks { what: what.into(), hint };
@@ -119,6 +119,10 @@ impl<'p> Bake<'p> {
         let bound = one.bind(plan).map_err(EvalError::Request)?;
         if bound.views.is_some() {
             return Err(refused("the bake has several views", "bake one view after another"));
+        }
+        if frames.len() > 1 {
+            let refused = request.refuse_along(plan, OneByOne::Frames);
+            refused.map_err(|error| EvalError::Request(vec![error]))?;
         }
         let has_ticks = request.reads_state(plan);
         if has_ticks {

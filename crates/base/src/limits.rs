@@ -11,6 +11,8 @@ pub struct Limit {
     pub name: &'static str,
     /// The default value.
     pub default: usize,
+    /// The highest value that has an effect.
+    pub max: usize,
     /// The unit that is counted.
     pub unit: &'static str,
     /// What is counted.
@@ -21,7 +23,8 @@ pub struct Limit {
 }
 
 macro_rules! limits {
-    ($($constant:ident $name:ident: $default:expr, $unit:literal, $help:literal, $instead:literal;)+) => {
+    ($($constant:ident $name:ident: $default:expr, $max:expr, $unit:literal, $help:literal,
+        $instead:literal;)+) => {
         /// The limits of loading, compiling and running. The embedding program sets the fields; the
         /// command line has `--limit NAME=VALUE`.
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +44,7 @@ macro_rules! limits {
                 pub const $constant: Limit = Limit {
                     name: stringify!($name),
                     default: $default,
+                    max: $max,
                     unit: $unit,
                     help: $help,
                     instead: $instead,
@@ -55,40 +59,45 @@ macro_rules! limits {
 }
 
 limits! {
-    DOCUMENT_BYTES document_bytes: 1 << 30, "bytes",
+    DOCUMENT_BYTES document_bytes: 1 << 30, usize::MAX, "bytes",
         "Bytes of a document's text",
         "move large values to data files";
-    NODES nodes: 16_000_000, "nodes",
+    NODES nodes: 16_000_000, usize::MAX, "nodes",
         "Nodes written in a document, in all its groups",
         "move repeated parts into a group";
-    GROUP_DEPTH group_depth: 64, "levels",
+    GROUP_DEPTH group_depth: 64, usize::MAX, "levels",
         "Groups inside groups",
         "nest the groups less deeply";
-    EXPANDED_NODES expanded_nodes: 16_000_000, "nodes",
+    EXPANDED_NODES expanded_nodes: 16_000_000, usize::MAX, "nodes",
         "Nodes after all groups are expanded",
         "use the groups less often";
-    USED_DOCUMENTS used_documents: 1000, "documents",
+    USED_DOCUMENTS used_documents: 1000, usize::MAX, "documents",
         "Documents that a document uses, directly or indirectly",
         "merge documents";
-    LIST_LENGTH list_length: 1 << 28, "elements",
+    // `index` is an `i32`.
+    LIST_LENGTH list_length: 1 << 28, i32::MAX as usize, "elements",
         "Elements of one list, rows of one file, and cells of one column",
         "request fewer elements";
-    REPEAT_COUNT repeat_count: 10_000_000, "rounds",
+    REPEAT_COUNT repeat_count: 10_000_000, usize::MAX, "rounds",
         "Iterations of one repeat",
         "use fewer iterations";
-    IMAGE_PIXELS image_pixels: 1 << 28, "pixels",
+    IMAGE_PIXELS image_pixels: 1 << 28, usize::MAX, "pixels",
         "Pixels of one image",
         "make the image smaller";
-    BYTES bytes: 16 << 30, "bytes",
+    BYTES bytes: 16 << 30, usize::MAX, "bytes",
         "Bytes held by the columns of one evaluation, or read from one file",
         "request fewer elements";
 }
 
 impl Limits {
+    /// The limit with this name.
+    pub fn named(name: &str) -> Option<&'static Limit> {
+        Self::ALL.iter().find(|limit| limit.name == name)
+    }
+
     /// Mutable access to the limit with this name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
-        let limit = Self::ALL.iter().find(|limit| limit.name == name)?;
-        Some((limit.get)(self))
+        Some((Self::named(name)?.get)(self))
     }
 
     /// The names of all limits.
@@ -98,10 +107,13 @@ impl Limits {
 
     /// The table as Markdown, for the documentation.
     pub fn markdown() -> String {
-        let mut text = String::from("| limit | default | counts | instead of raising it |\n");
-        text.push_str("|---|---|---|---|\n");
-        for Limit { name, default, help, instead, .. } in Self::ALL {
-            text.push_str(&format!("| `{name}` | {} | {help} | {instead} |\n", grouped(*default)));
+        let mut text =
+            String::from("| limit | default | at most | counts | instead of raising it |\n");
+        text.push_str("|---|---|---|---|---|\n");
+        for Limit { name, default, max, help, instead, .. } in Self::ALL {
+            let max = if *max == usize::MAX { String::new() } else { grouped(*max) };
+            let default = grouped(*default);
+            text.push_str(&format!("| `{name}` | {default} | {max} | {help} | {instead} |\n"));
         }
         text
     }

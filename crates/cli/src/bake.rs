@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use millstream::diagnostics::counted;
+use millstream::evaluate::OneByOne;
 use millstream::{EvalError, Footprint};
 use millstream_bake::{Bake, Cache};
 use millstream_io::pictures::Depth;
@@ -243,7 +244,12 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
 }
 
 fn bake_of<'j>(args: &Args, job: &'j Job) -> Result<Bake<'j>, EvalError> {
-    Bake::new(job.program.plan(), job.request.clone(), args.frames())
+    let plan = job.program.plan();
+    if args.views.len() > 1 {
+        let refused = job.request.refuse_along(plan, OneByOne::Views);
+        refused.map_err(|error| EvalError::Request(vec![error]))?;
+    }
+    Bake::new(plan, job.request.clone(), args.frames())
 }
 
 /// Creates a directory, and refuses one that is not writable, or to overwrite the sources.

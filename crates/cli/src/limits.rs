@@ -29,6 +29,10 @@ pub(crate) fn limits(changes: &[String]) -> Result<Limits, Stop> {
             let help = help.unwrap_or_else(|| format!("limits: {}", names()));
             usage(format!("there is no limit called `{name}`"), help)
         })?;
+        if let Some(known) = Limits::named(name).filter(|known| value > known.max) {
+            let text = format!("the limit `{name}` cannot be {value}");
+            return Err(usage(text, format!("it can be at most {}", known.max)));
+        }
         *limit = value;
         if changed.contains(&name) {
             return Err(usage(format!("the limit `{name}` is given twice"), "give it once".into()));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
-use millstream::evaluate::Need;
+use millstream::evaluate::{Need, fewer_cells};
 use millstream::values::{Font, Image, Type, ValueType};
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestAxis,
@@ -576,7 +576,9 @@ fn message_of(error: &RequestError) -> Message {
         RequestError::MissingInput { name, ty } => {
             format!("its type is {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
         }
-        RequestError::TooManyCells { .. } => "raise it with --limit list_length=N".into(),
+        RequestError::TooManyCells { cells, .. } => {
+            fewer_cells(*cells, &format!("raise it with --limit list_length={cells}"))
+        }
         RequestError::TooManyBytes { .. } => {
             "raise it with --limit bytes=N, or request fewer elements".into()
         }

@@ -56,7 +56,9 @@ pub use millstream_ir::answer::{
     Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, Partial, RunLog, Series,
 };
 pub use millstream_ir::progress::{Done, Progress};
-pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};
+pub use millstream_ir::request::{
+    Given, LogDetail, OneByOne, Request, RequestAxis, RequestError, fewer_cells,
+};
 pub use millstream_node::Data;
 pub use millstream_run::incremental::Equality;
 pub use millstream_run::{

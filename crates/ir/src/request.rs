@@ -10,12 +10,13 @@ mod binding;
 mod error;
 mod given;
 mod named;
+mod one_by_one;
 mod ticks;
 
 use std::time::Duration;
 
 use millstream_base::feature::Aspect;
-use millstream_base::{Budget, Column, Feature, Footprint, Limits, Mask, Value};
+use millstream_base::{Budget, Column, Feature, Footprint, Limits, Mask, Need, Value};
 use millstream_node::{Data, Kernel};
 
 use crate::element_states::Tables;
@@ -23,7 +24,8 @@ use crate::plan::{Plan, Step, StepId, StepOp};
 use crate::progress::Progress;
 
 pub use binding::hint;
-pub use error::RequestError;
+pub use error::{RequestError, fewer_cells};
+pub use one_by_one::{OneByOne, Split};
 
 /// The data for an input or a feature.
 #[derive(Clone, Debug)]
@@ -96,6 +98,21 @@ impl RequestAxis {
             Self::Time => "time",
             Self::View => "view",
             Self::Index => "index",
+        }
+    }
+
+    /// The axis along which a feature that the request provides varies.
+    pub fn of(need: &Need) -> Option<Self> {
+        if need.level > 0 {
+            return None;
+        }
+        match need.feature {
+            Feature::Index | Feature::Position => Some(Self::Index),
+            Feature::Time | Feature::Tick => Some(Self::Time),
+            Feature::Footprint => Some(Self::View),
+            Feature::RealTime | Feature::Iteration | Feature::Vararg(..) | Feature::Custom(..) => {
+                None
+            }
         }
     }
 }

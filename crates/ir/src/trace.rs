@@ -35,6 +35,17 @@ pub fn trace_need(plan: &Plan, from: StepId, bit: u32) -> Vec<StepId> {
     Vec::new()
 }
 
+/// A step that has need `bit` of `from` by itself: it reads the need, or evaluates an input in a scope
+/// that does.
+pub fn reader_of(plan: &Plan, from: StepId, bit: u32) -> StepId {
+    let mut at = (from, bit);
+    // A step comes after all steps that it reads from, so this ends.
+    while let Some(next) = upstream(plan, at.0, at.1).into_iter().next() {
+        at = next;
+    }
+    at.0
+}
+
 /// The document paths of steps, without repetitions. A conversion has the path of its reader, or
 /// none.
 pub fn paths_of(plan: &Plan, steps: &[StepId]) -> Vec<String> {

@@ -3,11 +3,12 @@
 //! A tick is an evaluation for one frame. It starts from the committed state; at its end the next
 //! state of its nodes is committed. A node whose next state fails keeps its state, and the others
 //! advance. So every evaluator can do it. Only the state on which the requested outputs depend is
-//! evaluated. Results that are the same in all ticks of a request are computed in one of them. The
-//! log of a request counts the runs of all ticks that were played for it.
+//! evaluated. Results that are the same in all ticks of a request are computed in one of them.
+//! Outputs that reduce over all moments of a request are evaluated without ticks; they may not
+//! depend on state. The log of a request counts the runs of all ticks that were played for it.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use millstream_base::path::NodePath;
 use millstream_base::{Column, Limits};
@@ -64,8 +65,8 @@ fn evaluated(
 /// are evaluated without ticks, so they may be requested for any times.
 ///
 /// # Errors
-/// If the request is for times that are not frames, or for frames before the start; and as
-/// [`Evaluator::evaluate`].
+/// If the request is for times that are not frames, or for frames before the start, or if something
+/// that depends on state reads along its moments; and as [`Evaluator::evaluate`].
 pub fn evaluate(
     evaluator: &mut dyn Evaluator,
     plan: &Plan,
@@ -76,6 +77,40 @@ pub fn evaluate(
     if !request.reads_state(plan) {
         return at_once(evaluator, plan, &request.or_frame(plan.start_frame));
     }
+    let opens_axis = request.asked_frames().is_some_and(|(_, is_axis)| is_axis);
+    let split = if opens_axis { request.split_over_time(plan) } else { Ok(None) };
+    match split.map_err(|error| EvalError::Request(vec![error]))? {
+        Some(split) => {
+            let ticked = in_ticks(evaluator, plan, &split.others)?;
+            Ok(with_others(ticked, at_once(evaluator, plan, &split.along)?, &split.is_along))
+        }
+        None => in_ticks(evaluator, plan, request),
+    }
+}
+
+/// The answer of ticks, with the outputs of another answer for the same moments, which read along
+/// them. `is_other` tells for each output which answer has it.
+fn with_others(mut answer: Answer, others: Answer, is_other: &[bool]) -> Answer {
+    let (mut own, mut along) = (answer.outputs.into_iter(), others.outputs.into_iter());
+    let next = |is_other: &bool| if *is_other { along.next() } else { own.next() };
+    let mut outputs: Vec<OutputAnswer> = is_other.iter().filter_map(next).collect();
+    outputs.extend(own);
+    answer.outputs = outputs;
+    let known: BTreeSet<NodePath> = answer.failures.iter().map(|it| it.path.clone()).collect();
+    let new = others.failures.into_iter().filter(|failure| !known.contains(&failure.path));
+    answer.failures.extend(new);
+    answer.failures.sort_by(|a, b| a.path.cmp(&b.path));
+    answer.unsettled.extend(others.unsettled);
+    answer.log.add(others.log);
+    answer
+}
+
+/// As [`evaluate`], for frames of outputs none of which reads along the moments.
+fn in_ticks(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+) -> Result<Answer, EvalError> {
     let (frames, is_axis) = frames_of(plan, request)?;
     let mut states = States::new();
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();

@@ -1,10 +1,11 @@
 //! `bake` names the same repeats that did not settle, in the same frames, as `run`.
 
+use expect_test::expect;
 use serde_json::Value as Json;
 
 use crate::bake::folder;
 use crate::bake_told::report;
-use crate::{file, json};
+use crate::{expect_seen, file, json, seen};
 
 /// The warnings of a report for programs: paths with the first frame, the number of frames and the
 /// message.
@@ -106,4 +107,95 @@ fn state_that_is_kept_because_the_next_one_fails_keeps_the_repeats_that_it_depen
     assert_eq!((found.len(), found[0].1, found[0].2), (1, Some(2), Some(2)), "{run}");
     let baked = report(&[&graph, "--frames", "0..5"], &folder("bake-kept-state"));
     assert_eq!(warned(&baked), found, "{baked}");
+}
+
+#[test]
+fn what_reads_along_frames_or_views_is_refused_where_each_is_baked_by_itself() {
+    let text = "k = context.tick()\ns = state.integrate(rate: reduce.mean(context.time(), feature = \"time\"))\n\
+         mean = reduce.mean(context.time(), feature = \"time\")\n\
+         size = footprint.pixel_size(context.footprint())\n\
+         output plain: i64 = k\n\
+         output sum: i64 = reduce.sum(k, feature = \"tick\")\n\
+         output items: list<i64> = list.collect(k, feature = \"tick\")\n\
+         output n: i32 = context.count(feature = \"time\") * 2\n\
+         output state: f64 = s\n\
+         output off: f64 = context.time() - mean\n\
+         output views: f32 = size / reduce.sum(size, feature = \"footprint\")\n\
+         output shift: i64 = context.with_tick(tick: k + 1, value: k)\n";
+    let graph = file("bake-along.mill", text);
+    let folder = folder("bake-along").display().to_string();
+    let bake = |output: &str, more: &[&str]| {
+        let args = ["bake", &graph, "--out", output, "--save", "o.csv", "-o", &folder];
+        seen(&[&args[..], more].concat())
+    };
+    for output in ["sum", "items", "n", "state", "off"] {
+        let told = bake(output, &["--frames", "0..4"]);
+        assert!(told.starts_with("exit code 2\n"), "{output}: {told}");
+        assert!(told.contains("reads along all frames at once (at `"), "{output}: {told}");
+        // One frame is all there are.
+        let told = bake(output, &["--frames", "0"]);
+        assert!(!told.starts_with("exit code"), "{output}: {told}");
+    }
+    let of_view: [&[&str]; 3] = [&[], &[], &["--size", "4x4"]];
+    for (output, more) in ["plain", "shift", "views"].into_iter().zip(of_view) {
+        let told = bake(output, &[&["--frames", "0..4"], more].concat());
+        assert!(!told.starts_with("exit code"), "{output}: {told}");
+    }
+    let views = ["--view", "a=4x4", "--view", "b=4x4*0.5"];
+    let args =
+        ["bake", &graph, "--frames", "0..1", "-o", &folder, "--save", "o.csv", "--out", "views"];
+    expect_seen(
+        &[&args[..], &views].concat(),
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: output `views` reads along all views at once (at `views_1`), but a bake evaluates each view by itself
+              help: bake the other outputs, and evaluate this one with `run`
+        "#]],
+    );
+    let args =
+        ["bake", &graph, "--frames", "0..1", "-o", &folder, "--save", "o.csv", "--out", "state"];
+    expect_seen(
+        &args,
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: the state of `s` reads along all frames at once (at `s_rate`), but a bake evaluates each frame by itself
+              help: bake the other outputs, and evaluate this one with `run`
+        "#]],
+    );
+}
+
+#[test]
+fn state_does_not_change_what_reads_along_all_moments() {
+    let text = "k = context.tick()\n\
+         output peak: f64 = reduce.maximum(sin(context.time() * 3), feature = \"time\")\n\
+         output n: i32 = context.count(feature = \"tick\")\n\
+         output off: i64 = k - reduce.minimum(k, feature = \"tick\")\n\
+         output ticks: i32 = state.counter()\n";
+    let graph = file("state-along.mill", text);
+    expect_seen(
+        &["run", &graph, "--frame", "0..4", "--format", "json"],
+        expect![[r#"
+            {"outputs": {
+              "peak": {"type": "f64", "axes": [], "value": 0.479425538604203},
+              "n": {"type": "i32", "axes": [], "value": 5},
+              "off": {"type": "i64", "axes": ["time"], "values": [0, 1, 2, 3, 4]},
+              "ticks": {"type": "i32", "axes": ["time"], "values": [1, 2, 3, 4, 5]}},
+            "time": [0.0,0.041666666666666664,0.08333333333333333,0.125,0.16666666666666666],
+            "frame": [0,1,2,3,4],
+            "failures": []}
+        "#]],
+    );
+    let sum = "output sum: i32 = reduce.sum(state.counter(), feature = \"time\")\n";
+    let graph = file("state-summed.mill", sum);
+    expect_seen(
+        &["run", &graph, "--frame", "0..4"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: output `sum` reads along all moments at once (at `sum`), but it depends on state, which advances from one moment to the next
+              help: request other outputs, or one frame at a time
+        "#]],
+    );
 }

@@ -272,7 +272,26 @@ fn limits_are_reported_and_can_be_changed() {
             exit code 3
             stderr:
             error: the request has 1000 cells, the limit is 10
-              help: raise it with --limit list_length=N
+              help: raise it with --limit list_length=1000, or request fewer elements, moments or views at once
+        "#]],
+    );
+    // No column can have more cells, whatever the limit is.
+    expect_seen(
+        &["run", "examples/tone_curve.mill", "--count", "3000000000"],
+        expect![[r#"
+            exit code 3
+            stderr:
+            error: the request has 3000000000 cells, the limit is 268435456
+              help: request fewer elements, moments or views at once; the product of their numbers can be at most 2147483647
+        "#]],
+    );
+    expect_seen(
+        &["run", "examples/tone_curve.mill", "--limit", "list_length=9_000_000_000"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: the limit `list_length` cannot be 9000000000
+              help: it can be at most 2147483647
         "#]],
     );
 }

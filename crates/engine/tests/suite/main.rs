@@ -15,6 +15,7 @@ mod live_edits;
 mod live_gathers;
 mod live_parts;
 mod live_programs;
+mod over_time;
 mod regions;
 mod repeats;
 mod requested_state;

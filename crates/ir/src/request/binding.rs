@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Feature, Mask, Type};
+use millstream_base::{Feature, Limits, Mask, Type};
 use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
@@ -39,8 +39,7 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
         RequestAxis::ALL.map(|axis| binding.extents[axis as usize].as_ref().map(|(n, _)| *n));
     let extents = [times, views, count].map(|extent| extent.unwrap_or(1));
     let cells = extents.into_iter().fold(1, usize::saturating_mul);
-    // `index` is an `i32`.
-    let limit = request.limits.list_length.min(i32::MAX as usize);
+    let limit = request.limits.list_length.min(Limits::LIST_LENGTH.max);
     let wanted = [&outputs[..], &optional].concat();
     let has_state = plan.depends_on_state(&wanted);
     let n_errors = binding.errors.len();

@@ -1,7 +1,8 @@
 //! Why a request does not fit a plan.
 
-use millstream_base::Type;
+use millstream_base::{Limits, Type};
 
+use super::OneByOne;
 use super::binding::hint;
 use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
@@ -92,6 +93,20 @@ pub enum RequestError {
         /// The next step for the author.
         hint: &'static str,
     },
+    /// An output reads along an axis whose cells are evaluated one by one.
+    #[error(
+        "{} reads along all {} at once (at `{path}`), but {one_by_one}",
+        asker(output), one_by_one.cells()
+    )]
+    #[diagnostic(code(request::along_axis), help("{}", one_by_one.hint()))]
+    AlongAxis {
+        /// The output.
+        output: String,
+        /// The node that reads along the axis.
+        path: String,
+        /// Why the cells are evaluated one by one.
+        one_by_one: OneByOne,
+    },
     /// Some elements are requested, but nothing varies from element to element.
     #[error("some elements are asked for, but nothing varies from element to element")]
     #[diagnostic(code(request::no_elements), help("give a count or a column, or ask for all"))]
@@ -119,7 +134,10 @@ pub enum RequestError {
     },
     /// The request has more cells than the limits allow.
     #[error("the request has {cells} cells, the limit is {limit}")]
-    #[diagnostic(code(request::too_many_cells), help("raise `list_length` in the limits"))]
+    #[diagnostic(
+        code(request::too_many_cells),
+        help("{}", fewer_cells(*.cells, "raise `list_length` in the limits"))
+    )]
     TooManyCells {
         /// Number of cells of all axes.
         cells: usize,
@@ -142,6 +160,17 @@ impl RequestError {
     ) -> Self {
         let hint = hint(name, known, "the graph has no outputs", "outputs");
         Self::UnknownOutput { name: name.into(), hint }
+    }
+}
+
+/// The next step for a request with too many cells, for which the limit can be raised like this.
+pub fn fewer_cells(cells: usize, raise: &str) -> String {
+    let fewer = "request fewer elements, moments or views at once";
+    let max = Limits::LIST_LENGTH.max;
+    if cells <= max {
+        format!("{raise}, or {fewer}")
+    } else {
+        format!("{fewer}; the product of their numbers can be at most {max}")
     }
 }
 

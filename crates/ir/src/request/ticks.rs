@@ -115,7 +115,7 @@ impl Request {
 
     /// As [`outputs_in`](Self::outputs_in), without those that are returned only if something else
     /// computes them.
-    fn required_in(&self, plan: &Plan) -> Vec<usize> {
+    pub(super) fn required_in(&self, plan: &Plan) -> Vec<usize> {
         match &self.outputs {
             Some(names) => names.iter().filter_map(|name| plan.output_named(name)).collect(),
             None => outputs_without_state(plan).collect(),

@@ -59,7 +59,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                     Some(data) => Feat::Value(data.data.clone(), shape_of(data, &mut shapes)),
                     None => continue,
                 },
-                Aspect::Extent => Feat::Axis(axis_of(need).and_then(opened)),
+                Aspect::Extent => Feat::Axis(RequestAxis::of(need).and_then(opened)),
             };
             entries.push((bit as u32, frames.feat(feat, &mut shapes)));
         }
@@ -309,20 +309,6 @@ impl<'a, M: Mode> Walk<'a, M> {
     pub(crate) fn request_axis(&self, axis: AxisId) -> RequestAxis {
         let known = self.request_axes.iter().find(|(known, _)| *known == axis);
         known.expect("outputs vary along axes of the request only").1
-    }
-}
-
-/// The axis of the request along which a feature of level 0 varies.
-fn axis_of(need: &millstream_base::Need) -> Option<RequestAxis> {
-    use millstream_base::Feature;
-    if need.level > 0 {
-        return None;
-    }
-    match need.feature {
-        Feature::Index | Feature::Position => Some(RequestAxis::Index),
-        Feature::Time | Feature::Tick => Some(RequestAxis::Time),
-        Feature::Footprint => Some(RequestAxis::View),
-        Feature::RealTime | Feature::Iteration | Feature::Vararg(..) | Feature::Custom(..) => None,
     }
 }
 
