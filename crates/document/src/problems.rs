@@ -133,9 +133,13 @@ impl Problems {
             self.n_dropped += 1;
             return;
         }
+        self.add(Diagnostic::new(self.place_of(at, span), error));
+    }
+
+    /// A place in the document, or in the used document that has the group.
+    fn place_of(&self, at: At<'_>, span: Span) -> Place {
         let file = self.files.get(at.group).map(Arc::clone);
-        let place = Place::with_span(at.path().as_str(), span).in_file(file);
-        self.add(Diagnostic::new(place, error));
+        Place::with_span(at.path().as_str(), span).in_file(file)
     }
 
     /// Records the file of a group.
@@ -168,7 +172,7 @@ impl Problems {
         if at.is_added() {
             return;
         }
-        self.notes.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), note));
+        self.notes.push(Diagnostic::new(self.place_of(at, span), note));
     }
 
     /// Records that a part has an error, without a report.

@@ -182,6 +182,49 @@ fn problems_in_used_documents_are_reported_with_file_line_and_use_chain() {
 }
 
 #[test]
+fn notes_on_a_used_document_are_placed_in_it() {
+    let lib = "group f(x: f32) -> value: f32 {\n  k = add(16777217, x)\n  m = vec3(d, 0, 0)\n  \
+               d = convert.to_f64(x)\n  value = k + m.x\n}\n";
+    let old = HALF.replace("{ \"type\": \"f32\", \"default\": 1 }", "{ \"type\": \"i32\" }");
+    let old = old.replace("0.5", "3");
+    let new = old.replace("\"millstream\": 1", "\"millstream\": 2");
+    let main = "use a = \"lib.mill\"\nuse b = \"old.mill.json\"\nuse c = \"new.mill.json\"\n\
+                output y: f32 = a/f(x: 1)\noutput z: f32 = b/half(x: 1)\n\
+                output w: f32 = c/half(x: 1)\n";
+    let files =
+        [("main.mill", main), ("lib.mill", lib), ("old.mill.json", &old), ("new.mill.json", &new)];
+    let at = folder("noted", &files);
+    let main = at.join("main.mill").display().to_string();
+    assert_eq!(code(&["check", "--update-lock", &main]), Some(0));
+    expect_in(
+        &at,
+        &["check", &main],
+        expect![[r#"
+            lib.mill:2:11: note[check::rounded]: a/f/k.a: 16777217 becomes 16777216, as an f32 holds integers exactly only up to 2^24
+              help: write the number that is meant, or use a wider type
+              note: main.mill uses lib.mill
+            lib.mill:3:12: note[check::narrowed]: a/f/m: the formula narrows an f64 to an f32
+              help: write `f32(...)` around it if this is intended
+              note: main.mill uses lib.mill
+            new.mill.json:5:18: note[check::rounded]: c/half: `n.value` gives an i32, which output `value` turns into an f32, in which integers are exact only up to 2^24
+              help: give the input a range, if its values are smaller; or convert it to f64 to keep them exact, or to f32 if this is intended
+              note: main.mill uses new.mill.json
+            old.mill.json:5:18: note[check::rounded]: b/half: `n.value` gives an i32, which output `value` turns into an f32, in which integers are exact only up to 2^24
+              help: give the input a range, if its values are smaller; or convert it to f64 to keep them exact, or to f32 if this is intended
+              note: main.mill uses old.mill.json
+            main.mill: ok, 4 notes, 9 nodes, 2 steps in the plan
+              output y: f32
+              output z: f32
+              output w: f32
+        "#]],
+    );
+    let problems = json(&["check", &main, "--format", "json"]);
+    let problem = &problems[0]["problems"][0];
+    assert!(problem["file"].as_str().is_some_and(|file| file.ends_with("lib.mill")), "{problem}");
+    assert_eq!(problem["span"]["line"], 2);
+}
+
+#[test]
 fn a_document_from_standard_input_has_no_directory() {
     use std::io::Write as _;
     let mut child = crate::command(&["run", "-"])
