@@ -37,7 +37,7 @@ pub enum Given {
 }
 
 /// The contents of the run log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogDetail {
     /// Nothing.
     #[default]

@@ -17,11 +17,12 @@ use millstream_ir::request::{Bound, Request};
 use crate::costs::{Forecast, Size};
 use crate::trials::{self, Key, Trials, n_cells};
 use crate::walk;
+use crate::{Chunked, chunked};
 pub use table::{AnyEvaluator, EVALUATORS, EvaluatorRow};
 
-/// The number of evaluators to choose from.
+/// The number of evaluators to choose from: rows of the table, and `chunked` on one thread.
 const N: usize = {
-    let (mut n, mut row) = (0, 0);
+    let (mut n, mut row) = (1, 0);
     while row < EVALUATORS.len() {
         if EVALUATORS[row].forecast.is_some() {
             n += 1;
@@ -84,7 +85,9 @@ impl Auto {
             let forecast = row.forecast?;
             Some(Choice { forecast, evaluator: (row.new)(threads) })
         });
-        Self { threads, choices: choices.collect(), last: 0, settled: None }
+        let alone = Chunked::new().threads(NonZeroUsize::MIN);
+        let alone = Choice { forecast: chunked::FORECAST_ALONE, evaluator: Box::new(alone) };
+        Self { threads, choices: choices.chain([alone]).collect(), last: 0, settled: None }
     }
 
     /// Uses at most `n` threads.
@@ -99,7 +102,7 @@ impl Auto {
     /// If the request does not fit the plan.
     pub fn would_choose(&self, plan: &Plan, request: &Request) -> Result<&'static str, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        let choice = self.choose(plan, &bound, &Key::of(&bound));
+        let choice = self.choose(plan, &bound, &Key::of(request, &bound));
         Ok(self.choices[choice.way].evaluator.name())
     }
 
@@ -142,21 +145,22 @@ impl Evaluator for Auto {
         if let Some(settled) = &mut self.settled
             && settled.n_left > 0
             && settled.plan == address
-            && settled.key.is_of(bound)
+            && settled.key.is_of(request, bound)
         {
             settled.n_left -= 1;
             self.last = settled.way;
             return self.choices[settled.way].evaluator.evaluate_bound(plan, request, bound);
         }
-        let key = Key::of(bound);
-        let trials::Choice { way, is_settled } = self.choose(plan, bound, &key);
+        let key = Key::of(request, bound);
+        let choice = self.choose(plan, bound, &key);
+        let way = choice.way;
         let started = Instant::now();
         let answer = self.choices[way].evaluator.evaluate_bound(plan, request, bound)?;
         let took = started.elapsed();
-        Self::trials(plan).note(&key, way, took);
+        let n_left = if choice.is_settled && took < SHORT { UNTIMED } else { 0 };
+        Self::trials(plan).note(&key, choice, took, n_left);
         self.last = way;
-        let stays = is_settled && took < SHORT;
-        self.settled = stays.then_some(Settled { plan: address, key, way, n_left: UNTIMED });
+        self.settled = (n_left > 0).then_some(Settled { plan: address, key, way, n_left });
         Ok(answer)
     }
 

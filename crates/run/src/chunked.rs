@@ -305,6 +305,16 @@ pub(crate) const FORECAST: Forecast = Forecast {
     make: |size| 5_000.0 + size.instructions * 400.0,
 };
 
+/// An estimate of its time on one thread where more could be used, which take longer together if
+/// other programs need them.
+pub(crate) const FORECAST_ALONE: Forecast = Forecast {
+    run: |size, cells, threads| {
+        let may_differ = size.is_more_than_numbers(cells) && threads > 1.0;
+        if may_differ { (FORECAST.run)(size, cells, 1.0) } else { f64::INFINITY }
+    },
+    make: FORECAST.make,
+};
+
 /// The extent of each axis, 1 where the request has no such axis.
 fn extents(bound: &Bound) -> Extents {
     RequestAxis::ALL.map(|axis| bound.extent(axis).unwrap_or(1))

@@ -211,15 +211,15 @@ impl List {
         if self.worth.is_some() {
             return with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers);
         }
-        let key = Key::of(bound);
-        let way = lists.trials.choose(&key, 1.0, |_| [1.0, 1.0]).way;
+        let key = Key::of(request, bound);
+        let choice = lists.trials.choose(&key, 1.0, |_| [1.0, 1.0]);
         let started = Instant::now();
-        let answer = if way == ALONE {
+        let answer = if choice.way == ALONE {
             alone()
         } else {
             with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers)
         }?;
-        lists.trials.note(&key, way, started.elapsed());
+        lists.trials.note(&key, choice, started.elapsed(), 0);
         Ok(answer)
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! The best way depends on the plan, on the number of elements and on the load of the machine. So
 //! each way that may be good is tried, and the best is used from then on. Estimates and single times
-//! may be wrong, so every other way is tried again, the more rarely the longer it takes.
+//! may be wrong, so every other way is tried again, the more rarely the longer it takes. The time of
+//! the way in use follows the median, so that it is left if most of its evaluations become slow.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use millstream_base::{Footprint, ValueType};
-use millstream_ir::request::Bound;
+use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_node::Data;
 use rustc_hash::FxHashMap;
 
@@ -31,6 +32,15 @@ const PROMISING: f64 = 3.0;
 /// In long evaluations, a way is tried as soon as its expected loss is at most one part in this many
 /// of the time spent.
 const LOSS: f64 = 20.0;
+
+/// The time in seconds below which a way is tried several times in a row, since it is slow as long as
+/// the caches hold the data of another.
+const BRIEF: f64 = 5e-5;
+
+/// The factors by which the known time of a way grows at most: in an evaluation with the best way,
+/// and in a try of another one.
+const GROWTH: f64 = 1.05;
+const GROWTH_IN_TRY: f64 = 1.25;
 
 /// More cells than any evaluation computes.
 const MOST_CELLS: f64 = 1e12;
@@ -60,11 +70,12 @@ pub(crate) struct Choice {
     pub(crate) is_settled: bool,
 }
 
-/// Similar requests: the same outputs for about as many cells and pixels.
+/// Similar requests: the same outputs for about as many cells and pixels, with the same log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     outputs: Box<[usize]>,
     magnitude: u32,
+    log: LogDetail,
 }
 
 /// Maximal number of kinds of requests per plan.
@@ -74,27 +85,34 @@ const KEPT: usize = 64;
 struct Known<const N: usize> {
     ways: [Seen; N],
     n_choices: u64,
+    /// Including those for which nothing was chosen.
+    n_evaluations: u64,
+    /// The way to try next, and how often.
+    again: (usize, u32),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     n: u32,
-    /// Roughly the shortest recent time in seconds, leaving out a first try that was short; infinite
-    /// if there is no other.
+    /// Roughly the median of recent times in seconds while it is the best way, otherwise the
+    /// shortest, leaving out a first try that was short; infinite if there is no other.
     seconds: f64,
     /// The number of choices at its last try.
     last: u64,
 }
 
 impl Key {
-    pub(crate) fn of(bound: &Bound) -> Self {
-        Self { outputs: bound.outputs.as_slice().into(), magnitude: magnitude(bound) }
+    pub(crate) fn of(request: &Request, bound: &Bound) -> Self {
+        let (outputs, log) = (bound.outputs.as_slice().into(), request.log);
+        Self { outputs, magnitude: magnitude(bound), log }
     }
 
     /// Whether a request is of this kind.
     #[inline]
-    pub(crate) fn is_of(&self, bound: &Bound) -> bool {
-        self.magnitude == magnitude(bound) && *self.outputs == *bound.outputs
+    pub(crate) fn is_of(&self, request: &Request, bound: &Bound) -> bool {
+        self.log == request.log
+            && self.magnitude == magnitude(bound)
+            && *self.outputs == *bound.outputs
     }
 }
 
@@ -117,14 +135,16 @@ pub(crate) fn n_cells(bound: &Bound) -> usize {
 impl<const N: usize> Known<N> {
     /// The expected time of each way: measured, or else estimated. Estimates are scaled by the best
     /// way that has both, for the number of cells that its time suggests: requests show neither the
-    /// items of lists nor the rounds of loops.
+    /// items of lists nor the rounds of loops. A short time may just as well be overhead, so then
+    /// the estimates for the cells of the request are scaled too, and the better one counts.
     fn forecasts(&self, cells: f64, expected: impl Fn(f64) -> [f64; N]) -> [f64; N] {
         let measured = |way: usize| self.ways[way].seconds;
         let tried = (0..N).filter(|way| self.is_tried(*way));
-        let mut estimates = expected(cells);
+        let of_request = expected(cells);
         let Some(best) = tried.min_by(|a, b| measured(*a).total_cmp(&measured(*b))) else {
-            return estimates;
+            return of_request;
         };
+        let mut of_cells = of_request;
         let mut more = cells.max(1.0);
         while more < MOST_CELLS {
             more *= 4.0;
@@ -132,12 +152,19 @@ impl<const N: usize> Known<N> {
             if of_more[best] > measured(best) {
                 break;
             }
-            estimates = of_more;
+            of_cells = of_more;
         }
-        let scale = measured(best) / estimates[best].max(f64::MIN_POSITIVE);
-        let forecast =
-            |way| if self.is_tried(way) { measured(way) } else { estimates[way] * scale };
-        std::array::from_fn(forecast)
+        let scaled = |estimates: &[f64; N], way: usize| match estimates[best] {
+            of_best if of_best.is_finite() => {
+                estimates[way] * (measured(best) / of_best.max(f64::MIN_POSITIVE))
+            }
+            _ => estimates[way],
+        };
+        let estimate = |way| {
+            let of_cells = scaled(&of_cells, way);
+            if measured(best) < LONG { of_cells.min(scaled(&of_request, way)) } else { of_cells }
+        };
+        std::array::from_fn(|way| if self.is_tried(way) { measured(way) } else { estimate(way) })
     }
 
     /// Whether the time of a way counts.
@@ -148,7 +175,19 @@ impl<const N: usize> Known<N> {
 
     fn choose(&mut self, cells: f64, expected: impl Fn(f64) -> [f64; N]) -> Choice {
         self.n_choices += 1;
-        let forecasts = self.forecasts(cells, expected);
+        let choice = match &mut self.again {
+            (_, 0) => self.best_or_other(&self.forecasts(cells, expected)),
+            (way, n_more) => {
+                *n_more -= 1;
+                Choice { way: *way, is_settled: false }
+            }
+        };
+        self.ways[choice.way].last = self.n_choices;
+        choice
+    }
+
+    /// The best way, or another one that should be tried.
+    fn best_or_other(&mut self, forecasts: &[f64; N]) -> Choice {
         let mut order: [usize; N] = std::array::from_fn(|way| way);
         order.sort_by(|a, b| forecasts[*a].total_cmp(&forecasts[*b]));
         let best = forecasts[order[0]];
@@ -159,18 +198,40 @@ impl<const N: usize> Known<N> {
             let is_begun = self.ways[*way].n > 0;
             !self.is_tried(*way) && (is_begun || ratio(*way) <= limit)
         };
-        let is_due = |way: &usize| {
-            let Seen { n, last, .. } = self.ways[*way];
+        let in_a_row = if best < BRIEF { TRIES } else { 1 };
+        let is_due = |way: &usize| match self.ways[*way] {
+            // The estimate may be wrong, so all evaluations since the first count.
+            Seen { n: 0, .. } => self.n_evaluations as f64 >= AGAIN * ratio(*way),
             // One try may have met another load of the machine.
-            let is_doubtful = n > 0 && n < TRIES;
-            let after = if is_doubtful { AGAIN / 2.0 } else { AGAIN * ratio(*way) };
-            n_choices - last as f64 >= after
+            Seen { n, last, .. } if n < TRIES => n_choices - last as f64 >= AGAIN / 2.0,
+            Seen { last, .. } => {
+                n_choices - last as f64 >= AGAIN * ratio(*way) * f64::from(in_a_row)
+            }
         };
-        let other = order.iter().find(|way| is_promising(way));
-        let other = other.or_else(|| order[1..].iter().find(|way| is_due(way)));
-        let way = *other.unwrap_or(&order[0]);
-        self.ways[way].last = self.n_choices;
-        Choice { way, is_settled: other.is_none() && self.is_tried(way) }
+        if let Some(way) = order.iter().find(|way| is_promising(way)) {
+            return Choice { way: *way, is_settled: false };
+        }
+        if let Some(way) = order[1..].iter().find(|way| is_due(way)) {
+            self.again = (*way, in_a_row - 1);
+            return Choice { way: *way, is_settled: false };
+        }
+        Choice { way: order[0], is_settled: self.is_tried(order[0]) }
+    }
+
+    fn note(&mut self, Choice { way, is_settled }: Choice, took: f64, n_untimed: u32) {
+        self.n_evaluations += 1 + u64::from(n_untimed);
+        let Seen { n, seconds, .. } = &mut self.ways[way];
+        *n = n.saturating_add(1);
+        if *n == 1 && took < VERY_LONG {
+            return;
+        }
+        // A time of zero would never grow.
+        let took = took.max(1e-9);
+        *seconds = match *n {
+            ..=TRIES => took.min(*seconds),
+            _ if is_settled => took.clamp(*seconds / GROWTH, *seconds * GROWTH),
+            _ => took.min(*seconds * GROWTH_IN_TRY),
+        };
     }
 }
 
@@ -187,8 +248,8 @@ impl<const N: usize> Trials<N> {
         if known.len() >= KEPT && !known.contains_key(key) {
             known.clear();
         }
-        let nothing =
-            Known { ways: [Seen { n: 0, seconds: f64::INFINITY, last: 0 }; N], n_choices: 0 };
+        let ways = [Seen { n: 0, seconds: f64::INFINITY, last: 0 }; N];
+        let nothing = Known { ways, n_choices: 0, n_evaluations: 0, again: (0, 0) };
         known.entry(key.clone()).or_insert(nothing).choose(cells, expected)
     }
 
@@ -198,14 +259,11 @@ impl<const N: usize> Trials<N> {
         known.get(key).is_none_or(|known| known.n_choices < u64::from(TRIES))
     }
 
-    /// Records the time of a way. The shortest time counts, and is forgotten slowly.
-    pub(crate) fn note(&self, key: &Key, way: usize, took: Duration) {
+    /// Records the time of a chosen way, which this number of further evaluations will use untimed.
+    pub(crate) fn note(&self, key: &Key, choice: Choice, took: Duration, n_untimed: u32) {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = known.get_mut(key) else { return };
-        let seen = &mut known.ways[way];
-        seen.n = seen.n.saturating_add(1);
-        if seen.n > 1 || took.as_secs_f64() >= VERY_LONG {
-            seen.seconds = took.as_secs_f64().min(seen.seconds * 1.05);
+        if let Some(known) = known.get_mut(key) {
+            known.note(choice, took.as_secs_f64(), n_untimed);
         }
     }
 }
@@ -216,13 +274,117 @@ mod tests {
 
     /// Simulates `rounds` evaluations in which each way takes the time in `takes`.
     fn play(trials: &Trials<3>, expected: [f64; 3], takes: [u64; 3], rounds: usize) -> Vec<usize> {
-        let key = Key { outputs: [0].into(), magnitude: 1 };
         let round = |_| {
-            let way = trials.choose(&key, 1.0, |_| expected).way;
-            trials.note(&key, way, Duration::from_micros(takes[way]));
-            way
+            let choice = trials.choose(&key(), 1.0, |_| expected);
+            trials.note(&key(), choice, Duration::from_micros(takes[choice.way]), 0);
+            choice.way
         };
         (0..rounds).map(round).collect()
+    }
+
+    /// The seconds that each of some evaluations takes, if `auto` keeps short choices as it does.
+    /// `takes` tells the nanoseconds of an evaluation from its number, its way, and the number of
+    /// evaluations that this way had.
+    fn simulate<const N: usize>(
+        expected: impl Fn(f64) -> [f64; N],
+        takes: impl Fn(usize, usize, u32) -> f64,
+        n: usize,
+    ) -> Vec<f64> {
+        let trials = Trials::<N>::default();
+        let mut n_before = [0; N];
+        let mut last = N;
+        let mut all = Vec::with_capacity(n + 15);
+        while all.len() < n {
+            let choice = trials.choose(&key(), 1.0, &expected);
+            let mut evaluate = || {
+                // The caches hold the data of the way before.
+                let cold = if choice.way == last { 0.0 } else { 1000.0 };
+                last = choice.way;
+                let took = cold + takes(all.len(), choice.way, n_before[choice.way]);
+                n_before[choice.way] += 1;
+                all.push(took * 1e-9);
+                took
+            };
+            let took = evaluate();
+            let n_untimed = if choice.is_settled && took < 50_000.0 { 15 } else { 0 };
+            (0..n_untimed).for_each(|_| {
+                evaluate();
+            });
+            trials.note(&key(), choice, Duration::from_nanos(took as u64), n_untimed);
+        }
+        all
+    }
+
+    #[test]
+    fn overhead_is_not_taken_for_work() {
+        // Two choices and three forms on one value: only overhead counts, which was estimated as much
+        // too low. At first a list must also be made.
+        let n_choices = std::cell::Cell::new(0);
+        let expected = |cells: f64| {
+            let columns = if cells > 1.0 { cells } else { 0.0 };
+            n_choices.update(|n| n + u32::from(columns == 0.0));
+            let make = if n_choices.get() <= 3 { 1000.0 } else { 0.0 };
+            let walk = 175.0 + columns * 52.7;
+            let list = make + if columns > 0.0 { 0.95 * walk } else { 40.0 };
+            let chunked = 5.0 * make + 550.0 + columns * 0.4;
+            [walk * 1e-9, list * 1e-9, chunked * 1e-9]
+        };
+        let takes = |at: usize, way: usize, _: u32| match way {
+            // The first evaluations are slow.
+            0 if at < 24 => 9000.0,
+            _ => [2100.0, 440.0, 1950.0][way],
+        };
+        let all = simulate(expected, takes, 2000);
+        let late: f64 = all[200..].iter().sum();
+        assert!(late < 1.1 * 440e-9 * (all.len() - 200) as f64, "{late}");
+    }
+
+    #[test]
+    fn a_wrong_estimate_or_first_time_is_never_final() {
+        let mut state = 1_u64;
+        let mut random = |from: f64, to: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            from * (to / from).powf((state >> 11) as f64 / (1_u64 << 53) as f64)
+        };
+        for case in 0..300 {
+            let size = random(200.0, 300_000.0);
+            let takes: [f64; 4] = std::array::from_fn(|_| size * random(1.0, 8.0));
+            let fixed = takes.map(|took| took * 1e-9 * random(0.1, 10.0));
+            let each = takes.map(|took| took * 1e-9 * random(1e-3, 10.0));
+            let expected = |cells: f64| -> [f64; 4] {
+                std::array::from_fn(|way| fixed[way] + each[way] * (cells - 1.0))
+            };
+            // First times are wrong: what is made takes time, and another program runs for a while.
+            let other: [f64; 4] = std::array::from_fn(|_| random(1.0, 10.0));
+            let takes_at = |at: usize, way: usize, before: u32| {
+                let slow = if at < 30 { other[way] } else { 1.0 };
+                takes[way] * slow + if before == 0 { 100_000.0 } else { 0.0 }
+            };
+            let all = simulate(expected, takes_at, 60_000);
+            let best = takes.iter().copied().fold(f64::INFINITY, f64::min) * 1e-9;
+            let late: f64 = all[40_000..].iter().sum();
+            let ratio = late / (best * (all.len() - 40_000) as f64);
+            assert!(ratio < 1.1, "case {case}: {ratio} times the best of {takes:?}");
+        }
+    }
+
+    #[test]
+    fn a_way_that_is_mostly_slow_is_left() {
+        // Two threads, one of which waits for another program four times out of five.
+        let takes = |at: usize, way: usize, _: u32| match way {
+            0 if at < 200 || at % 5 == 0 => 800_000.0,
+            0 => 6_000_000.0,
+            _ => 1_300_000.0,
+        };
+        let all = simulate(|_| [7e-4, 1.4e-3], takes, 1200);
+        let late: f64 = all[300..].iter().sum();
+        let mean = late / (all.len() - 300) as f64;
+        assert!(mean < 1.3 * 1.3e-3, "{mean} seconds");
+        assert!(all[150..200].iter().sum::<f64>() < 1.1 * 50.0 * 8e-4, "it is used before");
+    }
+
+    fn key() -> Key {
+        Key { outputs: [0].into(), magnitude: 1, log: LogDetail::Off }
     }
 
     #[test]
@@ -258,13 +420,13 @@ mod tests {
     fn the_time_of_one_way_shows_how_much_there_is_to_do() {
         // The second way has a cost of its own, and is quick for many cells.
         let expected = |cells: f64| [1e-8 * cells, 1e-6 + 2e-9 * cells, f64::INFINITY];
-        let key = Key { outputs: [0].into(), magnitude: 1 };
         for (nanoseconds, ways) in [(30_000_000, [0, 1, 1, 1, 1]), (12, [0; 5])] {
             let trials = Trials::<3>::default();
             for way in ways {
-                assert_eq!(trials.choose(&key, 1.0, expected).way, way);
+                let choice = trials.choose(&key(), 1.0, expected);
+                assert_eq!(choice.way, way);
                 let took = if way == 0 { nanoseconds } else { nanoseconds / 3 };
-                trials.note(&key, way, Duration::from_nanos(took));
+                trials.note(&key(), choice, Duration::from_nanos(took), 0);
             }
         }
     }
@@ -274,15 +436,15 @@ mod tests {
         let trials = Trials::default();
         play(&trials, [1e-5; 3], [10, 12, 50], 40);
         let ways = play(&trials, [1e-5; 3], [100, 12, 50], 200);
-        assert_eq!(ways[190..], [1; 10]);
+        let n_slow = ways[20..].iter().filter(|way| **way == 0).count();
+        assert!(n_slow <= 3, "it is tried again {n_slow} times");
     }
 
     #[test]
     fn a_way_that_was_slow_once_is_tried_again() {
         let trials = Trials::default();
-        let key = Key { outputs: [0].into(), magnitude: 1 };
-        trials.choose(&key, 1.0, |_| [1e-5, 2e-5, f64::INFINITY]);
-        trials.note(&key, 0, Duration::from_millis(30));
+        let choice = trials.choose(&key(), 1.0, |_| [1e-5, 2e-5, f64::INFINITY]);
+        trials.note(&key(), choice, Duration::from_millis(30), 0);
         let ways = play(&trials, [1e-5, 2e-5, f64::INFINITY], [10, 40, 1], 200);
         assert_eq!(ways[100..], [0; 100]);
     }

@@ -114,7 +114,7 @@ pub const EVALUATORS: &[EvaluatorRow] = &[
     },
     EvaluatorRow {
         name: "auto",
-        about: "The one of lazy, list, chunked and parallel that took least for requests like this",
+        about: "The one of lazy, list, chunked and parallel that takes least for requests like this",
         new: |n| Box::new(Auto::new().threads(n)),
         settings: &[|| Box::new(Auto::new().threads(size(2)))],
         forecast: None,
