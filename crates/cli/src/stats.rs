@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use millstream::explain::{run_json, short, told_time};
 use millstream::run_log::{NodeRun, RunLog, Timing};
-use millstream::{Answer, NodePath, Program};
+use millstream::{Answer, Program};
 use serde_json::{Value as Json, json};
 
 /// The phases of the command.
@@ -63,13 +63,15 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
     let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
     let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
     let (mut n_nodes, mut n_runs, mut n_elements, mut timing) = (0, 0, 0, Timing::Clock);
-    for NodeRun { path, node_type, entry, failure } in program.runs(answer) {
+    for run in program.runs(answer) {
+        let label = if run.label().is_empty() { "(output)" } else { run.label() }.to_owned();
+        let NodeRun { node_type, entry, failure, .. } = run;
         n_nodes += usize::from(entry.runs > 0);
         n_runs += u64::from(entry.runs);
         n_elements += entry.elements;
         timing = timing.max(entry.timing);
         rows.push([
-            if path == NodePath::root() { "(output)".into() } else { path.to_string() },
+            label,
             node_type,
             entry.runs.to_string(),
             entry.elements.to_string(),
@@ -123,9 +125,13 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
 
 /// The log for programs; times in seconds.
 pub(crate) fn json(program: &Program, answer: &Answer) -> Json {
-    let entries = program.runs(answer).map(|NodeRun { path, node_type, entry, failure }| {
+    let entries = program.runs(answer).map(|run| {
+        let NodeRun { path, conversion, node_type, entry, failure } = run;
         let mut json = run_json(&entry, failure.as_deref());
         json["path"] = path.as_str().into();
+        if let Some(label) = conversion {
+            json["label"] = label.into();
+        }
         json["type"] = node_type.into();
         json
     });

@@ -22,7 +22,7 @@ impl<'a> Converter<'a> {
     }
 
     /// `source`, of type `from`, converted to type `to`: a constant stays a constant, anything else
-    /// becomes a node at `path`. `None` if there is no such conversion.
+    /// becomes a node for the reader at `path`. `None` if there is no such conversion.
     #[inline]
     pub(crate) fn convert(
         &mut self,
@@ -60,6 +60,7 @@ impl<'a> Converter<'a> {
             let instance = convert::instance(def, from, to)?;
             Some(graph.intern_instance(&Arc::new(instance)))
         });
+        let path = graph.paths.conversion(path);
         Some(Source::first(graph.add_call(instance?, &[source], path)))
     }
 }

@@ -86,6 +86,9 @@ impl Explanation {
 pub struct Node {
     /// Path of a node, or name of a graph input.
     pub path: String,
+    /// For a conversion that the compiler inserted, what it converts to which type: `input x as
+    /// f64`. Its path is that of the node or output that it was inserted for.
+    pub conversion: Option<String>,
     /// Whether it is an input of the graph.
     pub is_input: bool,
     /// The node type; the value type for an input of the graph.
@@ -129,15 +132,9 @@ impl Node {
         self.run.is_some_and(|entry| !entry.fate.ran())
     }
 
-    /// The name of the node: its path. A conversion has the path of the node or output that it was
-    /// inserted for, so its name includes the target type.
+    /// The name of the node: its path. An inserted conversion is named after what it converts.
     pub fn label(&self) -> String {
-        match self.outputs.as_slice() {
-            [(_, ty)] if self.node_type == millstream_node::convert::CONVERT => {
-                format!("{} as {ty}", self.path)
-            }
-            _ => self.path.clone(),
-        }
+        self.conversion.as_ref().unwrap_or(&self.path).clone()
     }
 }
 

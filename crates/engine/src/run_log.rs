@@ -22,7 +22,8 @@
 
 use millstream_base::NodePath;
 use millstream_ir::answer::NodeFailure;
-use millstream_ir::{Answer, Plan, StepId, StepOp};
+use millstream_ir::{Answer, Plan, Step, StepId, StepOp};
+use millstream_node::Instance;
 use rustc_hash::FxHashMap;
 
 pub use millstream_ir::answer::{Fate, LogEntry, RunLog, RunReason, SkipReason, Timing};
@@ -33,6 +34,8 @@ pub struct NodeRun {
     /// The node. A conversion that the compiler inserted has the path of the node for which it was
     /// inserted; a conversion for an output has an empty path.
     pub path: NodePath,
+    /// For such a conversion, what it converts to which type: `input x as f64`.
+    pub conversion: Option<String>,
     /// Its type.
     pub node_type: String,
     /// Whether it ran, why, for how long, and for how many elements.
@@ -42,14 +45,42 @@ pub struct NodeRun {
     pub failure: Option<String>,
 }
 
+impl NodeRun {
+    /// The name of the node: its path. An inserted conversion is named after what it converts.
+    pub fn label(&self) -> &str {
+        self.conversion.as_deref().unwrap_or(self.path.as_str())
+    }
+}
+
+/// The name of a step that is an inserted conversion.
+fn conversion(plan: &Plan, step: &Step, instance: &Instance) -> Option<String> {
+    let source = plan.inputs_of(step).first().filter(|_| plan.paths.is_conversion(step.path))?;
+    let from = &plan.steps[source.step];
+    let name = match from.op {
+        StepOp::Const(_) => "a constant".into(),
+        StepOp::Input(input) => format!("input {}", plan.inputs[input].name),
+        StepOp::Call(call) => {
+            let path = plan.paths.get(from.path);
+            let call = &plan.instances[call];
+            match call.output_names.get(source.output as usize) {
+                Some(output) if call.output_names.len() > 1 => format!("{path}.{output}"),
+                Some(_) | None => path.to_string(),
+            }
+        }
+    };
+    Some(format!("{name} as {}", instance.outputs.first()?.ty))
+}
+
 /// The entries of all calls of a plan, if the answer has a log, in the order of the plan: each node
 /// after its sources. Constants and inputs are not listed.
 pub(crate) fn runs(plan: &Plan, answer: &Answer) -> Vec<(StepId, NodeRun)> {
     let listed = plan.steps.iter().filter_map(|(id, step)| {
         let StepOp::Call(instance) = step.op else { return None };
+        let instance = &plan.instances[instance];
         let run = NodeRun {
             path: plan.paths.get(step.path),
-            node_type: plan.instances[instance].name().to_owned(),
+            conversion: conversion(plan, step, instance),
+            node_type: instance.name().to_owned(),
             entry: *answer.log.entry(id)?,
             failure: None,
         };

@@ -14,6 +14,8 @@ pub struct Paths {
     entries: Arena<PathId, Entry>,
     /// The groups that the memo stores as one entry.
     whole: FxHashSet<PathId>,
+    /// The paths of inserted conversions.
+    conversions: FxHashSet<PathId>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +34,8 @@ impl Paths {
     /// The paths of a graph without nodes: only the root.
     pub fn new() -> Self {
         let root = Entry { parent: PathId::from_index(0), name: "".into() };
-        Self { entries: std::iter::once(root).collect(), whole: FxHashSet::default() }
+        let (whole, conversions) = (FxHashSet::default(), FxHashSet::default());
+        Self { entries: std::iter::once(root).collect(), whole, conversions }
     }
 
     /// The path of the document itself, which is empty.
@@ -58,6 +61,21 @@ impl Paths {
     /// The path of `name` inside the group at `parent`.
     pub fn child(&mut self, parent: PathId, name: Arc<str>) -> PathId {
         self.entries.push(Entry { parent, name })
+    }
+
+    /// The path of a conversion that is inserted for the reader at this path, or for an output if
+    /// it is the root: an id of its own with the same names.
+    pub fn conversion(&mut self, reader: PathId) -> PathId {
+        let Entry { parent, name } = &self.entries[reader];
+        let entry = Entry { parent: *parent, name: Arc::clone(name) };
+        let path = self.entries.push(entry);
+        self.conversions.insert(path);
+        path
+    }
+
+    /// Whether the path is that of an inserted conversion.
+    pub fn is_conversion(&self, id: PathId) -> bool {
+        self.conversions.contains(&id)
     }
 
     /// The full path.

@@ -15,6 +15,7 @@ use super::body::Told;
 use super::fate::{Fates, is_same_call};
 use super::region::{Part, regions};
 use super::rounds::rounds;
+use super::text::source;
 use super::{Explanation, Fate, From, Node, Output, Scope, Socket};
 
 /// Features that vary along axes of a request.
@@ -121,6 +122,7 @@ pub(super) fn describe(
     let (regions, known) = regions(last, &ids, &describing.listed.position);
     let mut nodes: Vec<Node> = ids.iter().map(|id| describing.node(*id)).collect();
     describing.deal_out_steps(&mut nodes);
+    name_conversions(&mut nodes);
     for (node, id) in nodes.iter_mut().zip(&ids) {
         let Some(mark) = last.region_of(*id) else { continue };
         let is_choice = last.instance_of(*id).is_some_and(|call| call.is_lane_choice());
@@ -174,6 +176,18 @@ pub(super) fn describe(
         regions,
         chunks: Vec::new(),
     })
+}
+
+/// Names the inserted conversions after what they convert, which comes before them.
+fn name_conversions(nodes: &mut [Node]) {
+    for at in 0..nodes.len() {
+        let node = &nodes[at];
+        if node.conversion.is_none() {
+            continue;
+        }
+        let source = source(nodes, &node.inputs[0].from);
+        nodes[at].conversion = Some(format!("{source} as {}", nodes[at].outputs[0].1));
+    }
 }
 
 /// The nodes that an explanation lists, with their positions.
@@ -255,6 +269,7 @@ impl Describing<'_> {
         let is_kept = is_state(&input.name);
         Node {
             path: input.name.to_string(),
+            conversion: None,
             is_input: true,
             node_type: input.ty.to_string(),
             settings: Vec::new(),
@@ -298,8 +313,11 @@ impl Describing<'_> {
             Fate::Resolved(_) => "never: its input is computed with the provided value".into(),
             Fate::Unread => "never: nothing reads it any more".into(),
         };
+        let path = self.first.node(id).path;
         Node {
-            path: self.first.paths.get(self.first.node(id).path).to_string(),
+            path: self.first.paths.get(path).to_string(),
+            // It is named when all nodes are known.
+            conversion: self.first.paths.is_conversion(path).then(String::new),
             is_input: false,
             node_type: instance.name().to_owned(),
             settings: called.settings.clone(),

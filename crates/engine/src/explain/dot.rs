@@ -78,7 +78,7 @@ fn write_output(
     let label = match &output.from {
         From::Node { .. } => format!("{}\n{}", output.name, output.ty),
         From::Constant(_) => {
-            format!("{} = {}", output.name, source(explanation, &output.from))
+            format!("{} = {}", output.name, source(&explanation.nodes, &output.from))
         }
     };
     push(
@@ -205,11 +205,11 @@ fn attributes(explanation: &Explanation, painter: &Painter, node: &Node) -> Stri
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::Resolved(from) => {
-            push(&mut label, format_args!("\nis {} with this", source(explanation, from)));
+            push(&mut label, format_args!("\nis {} with this", source(&explanation.nodes, from)));
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::Replaced(from) => {
-            push(&mut label, format_args!("\nis {}", source(explanation, from)));
+            push(&mut label, format_args!("\nis {}", source(&explanation.nodes, from)));
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::Unread => {

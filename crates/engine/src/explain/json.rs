@@ -104,6 +104,9 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
         "axes": node.axes,
         "runs": node.runs,
     });
+    if let Some(label) = &node.conversion {
+        json["label"] = label.as_str().into();
+    }
     if let Some((region, part)) = node.region {
         let part = match part {
             Part::Whole => "whole",
@@ -194,7 +197,7 @@ fn source(explanation: &Explanation, from: &From) -> Json {
                 json!({ "input": node.path })
             } else {
                 let output = node.outputs.get(*output).map_or("value", |(name, _)| name.as_str());
-                json!({ "node": node.path, "output": output })
+                json!({ "node": node.label(), "output": output })
             }
         }
     }

@@ -174,9 +174,11 @@ impl Card {
             Fate::SameAs(other) => {
                 format!("merged into {}", clipped(&explanation.nodes[*other].label(), 24))
             }
-            Fate::Replaced(from) => format!("is {}", clipped(&source(explanation, from), 24)),
+            Fate::Replaced(from) => {
+                format!("is {}", clipped(&source(&explanation.nodes, from), 24))
+            }
             Fate::Resolved(from) => {
-                format!("is {} with this", clipped(&source(explanation, from), 24))
+                format!("is {} with this", clipped(&source(&explanation.nodes, from), 24))
             }
             Fate::Unread => "not read".into(),
         };

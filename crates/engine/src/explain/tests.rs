@@ -62,13 +62,13 @@ fn every_fate_of_a_node_is_told() {
             three = math.add(a: 1.0, b: 2.0)
                 static
                 is the constant 3.0
-            p as f32 = convert{to: "f32"}(x: input x)
+            input x as f32 = convert{to: "f32"}(x: input x)
                 user-input, along index
                 runs once per element; again when `x` changes; in region r0
-            p = math.multiply(a: p as f32, b: three)
+            p = math.multiply(a: input x as f32, b: three)
                 user-input, along index
                 runs once per element; again when `x` changes; in region r0
-            q = math.multiply(a: p as f32, b: three)
+            q = math.multiply(a: input x as f32, b: three)
                 user-input, along index
                 is merged into p, which does the same
             sum = math.add(a: p, b: q)
@@ -85,7 +85,7 @@ fn every_fate_of_a_node_is_told() {
                 is replaced by sum
 
             output y: f32 = chosen
-            region r0 runs as one: p as f32, p, sum; stored: sum
+            region r0 runs as one: input x as f32, p, sum; stored: sum
             8 nodes: 3 in the plan, 1 constant, 1 merged, 2 simplified away, 1 dropped
         "#]],
     );
@@ -279,13 +279,13 @@ fn a_run_tells_what_became_of_each_node() {
             user-input, along index
             runs once per element; again when `x` or `c` changes; in region r0, selecting where elements differ
             ran 1 time on 3 elements, 12 bytes, 0.0 us: first time
-        output z as list<f32> = convert{to: "list<f32>"}(x: root)
+        root as list<f32> = convert{to: "list<f32>"}(x: root)
             user-input, along index
             runs once per element; again when `x` changes
             ran 1 time on 3 elements, 48 bytes, 0.0 us: first time
 
         output y: f32 = chosen
-        output z: list<f32> = output z as list<f32>
+        output z: list<f32> = root as list<f32>
         region r0 runs as one: root, sine, chosen; stored: root, chosen
         4 nodes: 4 in the plan; 3 ran, 3 runs, 0.0 us in nodes
     "#]]
@@ -304,6 +304,41 @@ fn a_run_tells_what_became_of_each_node() {
     assert!(dot.contains("root\\nmath.sqrt\\n1 run, 0.0 us"), "{dot}");
     let svg = svg(&explanation, Coloring::Class).expect("it is small");
     assert!(svg.contains("did not run: not needed") && svg.contains("first time"), "{svg}");
+}
+
+#[test]
+fn conversions_are_named_after_what_they_convert() {
+    // `c` is a conversion of the document; `t` shares one with `s`.
+    let text = r#"{ "millstream": 2,
+      "inputs": { "l": { "type": "i64", "default": 1 }, "x": { "type": "f32", "default": 2 } },
+      "outputs": { "y": { "type": "f64", "from": "t.value" }, "z": { "type": "f64", "from": "c.value" },
+        "w": { "type": "f64", "from": "r.value" } },
+      "nodes": {
+        "s": { "type": "math.add", "in": { "a": { "input": "l" }, "b": { "input": "x" } } },
+        "t": { "type": "math.multiply", "in": { "a": { "from": "s.value" }, "b": { "input": "x" } } },
+        "r": { "type": "math.sqrt", "in": { "x": { "input": "x" } } },
+        "c": { "type": "convert", "set": { "to": "f64" }, "in": { "x": { "from": "r.value" } } } } }"#;
+    let explanation = explained(text, None);
+    let heads = super::text(&explanation);
+    let heads: Vec<&str> = heads.lines().filter(|line| line.contains(" = ")).collect();
+    expect![[r#"
+        input l as f64 = convert{to: "f64"}(x: input l)
+        input x as f64 = convert{to: "f64"}(x: input x)
+        s = math.add(a: input l as f64, b: input x as f64)
+        t = math.multiply(a: s, b: input x as f64)
+        r = math.sqrt(x: input x)
+        c = convert{to: "f64"}(x: r)
+        r as f64 = convert{to: "f64"}(x: r)
+        output y: f64 = t
+        output z: f64 = c
+        output w: f64 = r as f64"#]]
+    .assert_eq(&heads.join("\n"));
+    let program = Engine::new().load(text.as_bytes()).expect("the document is right");
+    let answer = program.run(&Request::new().with_log(LogDetail::Counts)).expect("it runs");
+    let labels: Vec<String> = program.runs(&answer).map(|run| run.label().to_owned()).collect();
+    for label in ["input l as f64", "input x as f64", "s", "t"] {
+        assert_eq!(labels.iter().filter(|known| **known == label).count(), 1, "{labels:?}");
+    }
 }
 
 #[test]
@@ -349,7 +384,7 @@ fn loops_say_whether_they_are_folded_and_why_not() {
     let lines: Vec<&str> =
         lines.lines().filter(|line| line.contains("folded")).map(str::trim).collect();
     expect![[r#"
-            runs once per element; again when `x` changes; folded into sum, all rounds of is_low as f32, is_low, up, item as one
+            runs once per element; again when `x` changes; folded into sum, all rounds of round as f32, is_low, up, item as one
             runs once per element; again when `x` changes; not folded: length does not fold such a list"#]].assert_eq(&lines.join("\n"));
     let mut json = Vec::new();
     write_json(&explanation, &mut json).expect("memory takes all");
@@ -361,7 +396,7 @@ fn loops_say_whether_they_are_folded_and_why_not() {
         .map(|node| format!("{}: {}", node["path"], node["rounds"]))
         .collect();
     expect![[r#"
-        "list": {"folded_into":"sum","nodes":["is_low as f32","is_low","up","item"]}
+        "list": {"folded_into":"sum","nodes":["round as f32","is_low","up","item"]}
         "other": {"apart":"no-fold","why":"length does not fold such a list"}"#]]
     .assert_eq(&rounds.join("\n"));
     for picture in [

@@ -33,7 +33,7 @@ pub fn text(explanation: &Explanation) -> String {
 /// The outputs, and the regions of several nodes.
 fn write_outputs(out: &mut String, explanation: &Explanation) {
     for output in &explanation.outputs {
-        let from = source(explanation, &output.from);
+        let from = source(&explanation.nodes, &output.from);
         line(out, format_args!("output {}: {} = {from}", output.name, output.ty));
     }
     for (i, region) in explanation.regions.iter().enumerate() {
@@ -129,10 +129,10 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             line(out, format_args!("    is merged into {other}, which does the same"));
         }
         Fate::Replaced(from) => {
-            line(out, format_args!("    is replaced by {}", source(explanation, from)));
+            line(out, format_args!("    is replaced by {}", source(&explanation.nodes, from)));
         }
         Fate::Resolved(from) => {
-            let source = source(explanation, from);
+            let source = source(&explanation.nodes, from);
             line(
                 out,
                 format_args!("    is replaced by a copy of {source} with the provided value"),
@@ -223,7 +223,7 @@ fn needs(node: &Node) -> String {
 }
 
 fn socket_text(explanation: &Explanation, socket: &Socket) -> String {
-    let mut text = format!("{}: {}", socket.name, source(explanation, &socket.from));
+    let mut text = format!("{}: {}", socket.name, source(&explanation.nodes, &socket.from));
     if let Some(scope) = &socket.scope {
         let effect = if scope.has_effect { "" } else { ", without effect" };
         write!(text, " [{}{effect}]", scope.change).expect("strings take all text");
@@ -232,11 +232,11 @@ fn socket_text(explanation: &Explanation, socket: &Socket) -> String {
 }
 
 /// A source as documents write it.
-pub(super) fn source(explanation: &Explanation, from: &From) -> String {
+pub(super) fn source(nodes: &[Node], from: &From) -> String {
     match from {
         From::Constant(value) => shortened(value),
         From::Node { node, output } => {
-            let node = &explanation.nodes[*node];
+            let node = &nodes[*node];
             match node.outputs.get(*output) {
                 Some(_) if node.is_input => format!("input {}", node.path),
                 Some((name, _)) if node.outputs.len() > 1 => format!("{}.{name}", node.label()),

@@ -364,7 +364,7 @@ impl Mirror {
             let entry = LogEntry { fate, runs: n, elements, bytes, time, ..LogEntry::NOT_NEEDED };
             let node_type = instance.name().to_owned();
             let path = NodePath::from(path.as_str());
-            log.push(NodeRun { path, node_type, entry, failure: None });
+            log.push(NodeRun { path, conversion: None, node_type, entry, failure: None });
         }
         self.graph.stop_journal();
         let features = self.features.values().chain(&self.n_elements).copied();
