@@ -372,7 +372,7 @@ mod tests {
     fn a_way_that_is_mostly_slow_is_left() {
         // Two threads, one of which waits for another program four times out of five.
         let takes = |at: usize, way: usize, _: u32| match way {
-            0 if at < 200 || at % 5 == 0 => 800_000.0,
+            0 if at < 200 || at.is_multiple_of(5) => 800_000.0,
             0 => 6_000_000.0,
             _ => 1_300_000.0,
         };
