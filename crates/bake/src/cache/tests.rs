@@ -176,7 +176,7 @@ fn packs_in_use_are_not_removed() {
 
 #[test]
 fn a_result_that_is_too_large_is_told_once() {
-    let store = Folder::new("small");
+    let store = Folder::new("small-store");
     let mut cache = Cache::open(&store.0, 100);
     assert!(!cache.put(key(1), &[0; 51]));
     assert!(!cache.put(key(2), &[0; 60]));

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use super::cursor::is_plain;
 use crate::graph::{Graph, GraphInput, InputId, NodeId, Op, Source};
-use crate::{Paths, ZoneBody, walk};
+use crate::{ZoneBody, walk};
 
 /// The text of a graph, without the paths of its nodes.
 pub fn print(graph: &Graph) -> String {
@@ -28,12 +28,13 @@ pub fn print_lines(graph: &Graph) -> String {
 pub fn print_with_paths(graph: &Graph) -> String {
     with_groups(graph, |graph| {
         Printer::new(graph).print(|out, id| {
-            let path = graph.node(id).path;
-            if path == Paths::root() {
+            // Conversions for outputs have the path of the document, which is empty.
+            let path = graph.paths.get(graph.node(id).path);
+            if path.as_str().is_empty() {
                 return Ok(());
             }
             // A path stays on one line, whatever characters its names have.
-            let path: String = graph.paths.get(path).as_str().chars().map(without_break).collect();
+            let path: String = path.as_str().chars().map(without_break).collect();
             write!(out, "  # {path}")
         })
     })

@@ -73,14 +73,7 @@ pub(super) fn run(
             let at = outputs.iter().position(|known| *known == k);
             &values[at.expect("wanted outputs are computed")]
         };
-        let mut stable = Vec::new();
-        if let Some(tolerance) = body.stable() {
-            let is_same = |i: usize, k: &usize| {
-                let input = body.carry(*k);
-                input.is_none_or(|input| near_at(&active.inputs[input], value_of(*k), i, tolerance))
-            };
-            stable.extend((0..n).map(|i| outputs.iter().all(|k| is_same(i, k))));
-        }
+        let stable = unchanged(body, &active, outputs, value_of);
         let go = body.go().map(value_of);
         let done: Vec<bool> = (0..n)
             .map(|i| {
@@ -113,6 +106,22 @@ pub(super) fn run(
     }
     ended.finish(call, is_one);
     Ok(())
+}
+
+/// Whether the last round changed no carried value of each element by more than the tolerance;
+/// empty if the body has none.
+fn unchanged<'v>(
+    body: &ZoneBody,
+    active: &Active,
+    outputs: &[usize],
+    value_of: impl Fn(usize) -> &'v Data,
+) -> Vec<bool> {
+    let Some(tolerance) = body.stable() else { return Vec::new() };
+    let is_same = |i: usize, k: &usize| {
+        let input = body.carry(*k);
+        input.is_none_or(|input| near_at(&active.inputs[input], value_of(*k), i, tolerance))
+    };
+    (0..active.elements.len()).map(|i| outputs.iter().all(|k| is_same(i, k))).collect()
 }
 
 /// The values of an output for elements that end now, after this number of rounds; `stable` says

@@ -179,10 +179,11 @@ fn alone(plan: &Plan, given: Given) -> Alone {
     (outputs, answer.failures)
 }
 
+/// The positions of a cell along its axes.
+type Cell = Vec<(&'static str, usize)>;
+
 /// Path, cell and message of each node that failed, sorted.
-fn told<'f>(
-    failures: impl Iterator<Item = &'f NodeFailure>,
-) -> BTreeMap<String, (Vec<(&'static str, usize)>, String)> {
+fn told<'f>(failures: impl Iterator<Item = &'f NodeFailure>) -> BTreeMap<String, (Cell, String)> {
     let of = |it: &NodeFailure| (it.path.to_string(), (it.cell.clone(), it.message.clone()));
     failures.map(of).collect()
 }
