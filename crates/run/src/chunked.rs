@@ -2,9 +2,10 @@
 //!
 //! A call proceeds as follows. If the outputs depend only on forms, the plan runs as `stages`.
 //! Otherwise it is walked, in a mode in which a step with a form runs as part of its *region*
-//! (`region`, `cone`) or, with functions between them, of a *pipeline* (`pipeline`), and loops whose lists are folded are unrolled (`unrolled`). Fused forms are
-//! stored with the plan. They are made under its lock, so that simultaneous evaluations do not make
-//! the same one. Buffers are stored with the evaluator. Thus later calls are faster than the first.
+//! (`region`, `cone`) or, with functions between them, of a *pipeline* (`pipeline`), and loops whose
+//! lists are folded are unrolled (`unrolled`). Fused forms are stored with the plan. They are made
+//! under its lock, so that simultaneous evaluations do not make the same one. Buffers are stored
+//! with the evaluator. Thus later calls are faster than the first.
 
 mod cone;
 mod into;

@@ -22,6 +22,7 @@ use crate::error::{Problem, TextError, shortened};
 use crate::json;
 use crate::name::write_made_name;
 use crate::names::{Face, Groups, Vocabulary};
+use crate::parse::MAX_PROBLEMS;
 use crate::scope::{MANY, MemberOf, NO_NAME, NODE, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ExprId, ExprKind, Item, OutputLine, Tree, What, at};
 
@@ -48,6 +49,11 @@ pub(super) struct Maker<'a, 's, 'f> {
 pub(super) type Made<T> = Result<T, Problem>;
 
 impl<'a, 's, 'f> Maker<'a, 's, 'f> {
+    /// Whether further problems are only counted.
+    pub(super) fn has_many_problems(&self) -> bool {
+        self.found.problems.len() >= MAX_PROBLEMS
+    }
+
     /// Makes the nodes and outputs of all statements, followed by the outputs of a group.
     pub(super) fn made(
         shared: &'s Shared<'a>,

@@ -180,7 +180,8 @@ impl<'a, 's> Maker<'a, 's, '_> {
             if let Some(problem) = self.setting_of_function(call) {
                 return Err(problem);
             }
-            let near = (ty.len() <= 256).then(|| registry.nearest(ty)).flatten();
+            let is_compared = ty.len() <= 256 && !self.has_many_problems();
+            let near = is_compared.then(|| registry.nearest(ty)).flatten();
             let hint = near.map_or_else(
                 || "`millstream nodes` lists all node types; of others, name each input".into(),
                 |near| format!("did you mean `{near}`?"),
