@@ -86,8 +86,8 @@ impl PlotArgs {
 }
 
 impl Plot<'_> {
-    /// Plots the outputs of an answer, and reports what was drawn. A value that failed or is not
-    /// finite leaves a gap; the report counts such values.
+    /// Plots the outputs of an answer and reports the charts. Failed values and values that are not
+    /// finite leave gaps, which the report counts.
     pub(crate) fn draw(
         &self,
         program: &Program,

@@ -86,8 +86,8 @@ impl Explanation {
 pub struct Node {
     /// Path of a node, or name of a graph input.
     pub path: String,
-    /// For a conversion that the compiler inserted, what it converts to which type: `input x as
-    /// f64`. Its path is that of the node or output that it was inserted for.
+    /// The source and the type of a conversion that the compiler inserted: `input x as f64`. Its
+    /// path is that of the node or output that it was inserted for.
     pub conversion: Option<String>,
     /// Whether it is an input of the graph.
     pub is_input: bool,
@@ -132,7 +132,7 @@ impl Node {
         self.run.is_some_and(|entry| !entry.fate.ran())
     }
 
-    /// The name of the node: its path. An inserted conversion is named after what it converts.
+    /// The name of the node: its path. An inserted conversion is named after its source and its type.
     pub fn label(&self) -> String {
         self.conversion.as_ref().unwrap_or(&self.path).clone()
     }

@@ -34,7 +34,7 @@ pub struct NodeRun {
     /// The node. A conversion that the compiler inserted has the path of the node for which it was
     /// inserted; a conversion for an output has an empty path.
     pub path: NodePath,
-    /// For such a conversion, what it converts to which type: `input x as f64`.
+    /// The source and the type of such a conversion: `input x as f64`.
     pub conversion: Option<String>,
     /// Its type.
     pub node_type: String,
@@ -46,7 +46,7 @@ pub struct NodeRun {
 }
 
 impl NodeRun {
-    /// The name of the node: its path. An inserted conversion is named after what it converts.
+    /// The name of the node: its path. An inserted conversion is named after its source and its type.
     pub fn label(&self) -> &str {
         self.conversion.as_deref().unwrap_or(self.path.as_str())
     }

@@ -18,19 +18,18 @@ pub(super) struct Content {
     hash: Option<String>,
 }
 
-/// What a manifest says about the content of each file that holds a single frame, in the order of its
-/// lines.
+/// The history of each file that holds a single frame, as the lines of a manifest tell it in order.
 #[derive(Debug, Default)]
 pub(super) struct Histories(BTreeMap<String, History>);
 
 #[derive(Debug, Default)]
 struct History {
-    /// What was about to be written; no later line says that it was.
+    /// The contents that lines announce and no later line confirms.
     pending: Vec<Content>,
-    /// What the last line about the frame says.
+    /// The content that the last line about the frame records.
     last: Option<Content>,
-    /// Whether two contents were pending at the same time, so that the order of the lines may differ
-    /// from the order in which they replaced each other.
+    /// Whether two contents were pending at the same time. The order of the lines may then differ
+    /// from the order in which the files replaced each other.
     is_doubtful: bool,
 }
 

@@ -113,12 +113,12 @@ impl Record {
         Some((record, line["as"].as_str()?.to_owned()))
     }
 
-    /// Whether all files exist and hold what was recorded.
+    /// Whether the frame did not fail and each of its files has the recorded content.
     fn is_there(&self, folder: &Path, histories: &Histories) -> bool {
         self.fate != "failed" && self.holds(folder, histories)
     }
 
-    /// Whether the files that hold only this frame exist and hold what was recorded.
+    /// Whether each file that holds only this frame has the recorded content.
     fn holds(&self, folder: &Path, histories: &Histories) -> bool {
         self.files.iter().all(|(name, content)| {
             content.as_ref().is_none_or(|it| histories.holds(folder, name, it))

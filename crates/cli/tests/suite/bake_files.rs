@@ -452,7 +452,7 @@ fn a_file_that_a_killed_bake_of_another_version_replaced_is_written_again() {
     assert_eq!(bake(&one, &first), (4, 0));
     let expected = files(&first);
     bake(&two, &other);
-    // What is left of a bake of the edited document that was killed after it had replaced a file.
+    // A bake of the edited document that was killed after it replaced a file leaves this line.
     let line = std::fs::read_to_string(other.join("manifest.jsonl")).expect("it is there");
     let frame = line.lines().find(|line| line.contains("\"y.2.npy\"")).expect("it is listed");
     let frame: Json = serde_json::from_str(frame).expect("it is JSON");
