@@ -90,13 +90,12 @@ pub(crate) fn call<'c>(
     function: &dyn Function,
     (mask, extent, moments): Elements<'c>,
     limits: &'c Limits,
-    (threads, is_over, flag): Crew<'c>,
+    crew: Crew<'c>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
 ) -> (Result<(), Failure>, Vec<Column>, Rounds) {
-    let call = Call::new(mask, extent, limits, arguments, outputs);
-    let mut call = call.with_crew(threads, is_over).with_flag(flag).with_moments(moments);
-    let done = catch_failure(|| function.call(&mut call)).flatten();
+    let call = Call::new(mask, extent, limits, arguments, outputs).with_moments(moments);
+    let (done, call) = called(function, call, crew);
     let (unused, unsettled) = call.into_rest();
     (done, unused, unsettled)
 }
@@ -106,16 +105,26 @@ pub(crate) fn call_leaving_out<'c>(
     function: &dyn Function,
     (mask, extent, moments): Elements<'c>,
     limits: &'c Limits,
-    (threads, is_over, flag): Crew<'c>,
+    crew: Crew<'c>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
 ) -> (Result<Vec<u32>, Failure>, Rounds) {
-    let call = Call::new(mask, extent, limits, arguments, outputs).leaving_out();
-    let mut call = call.with_crew(threads, is_over).with_flag(flag).with_moments(moments);
-    let done = catch_failure(|| function.call(&mut call)).flatten();
+    let call = Call::new(mask, extent, limits, arguments, outputs).with_moments(moments);
+    let (done, call) = called(function, call.leaving_out(), crew);
     let left_out = call.left_out();
     let (_, unsettled) = call.into_rest();
     (done.map(|()| left_out), unsettled)
+}
+
+/// Makes a call; a panic in it becomes a failure.
+fn called<'c>(
+    function: &dyn Function,
+    call: Call<'c>,
+    (threads, is_over, flag): Crew<'c>,
+) -> (Result<(), Failure>, Call<'c>) {
+    let mut call = call.with_crew(threads, is_over).with_flag(flag);
+    let done = catch_failure(|| function.call(&mut call)).flatten();
+    (done, call)
 }
 
 /// Calls a function with a call of `extent` elements that has these inputs and no outputs. A panic
