@@ -21,6 +21,7 @@ mod failed;
 mod memo;
 mod memoized;
 mod names;
+mod readers;
 mod remembered;
 mod results;
 mod singles;

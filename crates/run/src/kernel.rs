@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask};
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_node::function::{Output, catch_failure};
@@ -127,21 +126,19 @@ fn called<'c>(
     (done, call)
 }
 
-/// Calls a function with a call of `extent` elements that has these inputs and no outputs. A panic
-/// becomes a failure.
+/// Calls a function with a call on some of `extent` elements that has these inputs and no outputs. A
+/// panic becomes a failure.
 ///
 /// # Errors
 /// If the function fails.
-pub(crate) fn looked_at<T>(
-    (read, extent): (&[Data], usize),
-    limits: &Limits,
-    (threads, is_over, flag): Crew<'_>,
+pub(crate) fn looked_at<'c, T>(
+    (mask, extent): (&'c Mask, usize),
+    limits: &'c Limits,
+    (threads, is_over, flag): Crew<'c>,
+    arguments: &'c mut [Argument<'c>],
     look: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mask = Mask::full(extent);
-    let mut arguments: Vec<Argument<'_>> =
-        read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
-    let call = Call::new(&mask, extent, limits, &mut arguments, &mut []);
+    let call = Call::new(mask, extent, limits, arguments, &mut []);
     let call = call.with_crew(threads, is_over).with_flag(flag);
     catch_failure(|| look(&call)).flatten()
 }

@@ -213,6 +213,37 @@ fn only_the_changed_rows_of_a_data_file_run_again() {
     assert_eq!(run.end(), Some(0));
 }
 
+/// A smoothed column is a gather: each element reads the rows at its place.
+#[test]
+fn only_elements_that_read_a_changed_row_run_again() {
+    let folder = folder("watch_gather");
+    let (graph, data) = (folder.join("g.mill"), folder.join("d.csv"));
+    let text = "input x: f32\ninput at: i32\nall = list.collect(x)\n\
+                g = list.get(all, at, outside = \"wrap\")\nb = g * 2\n\
+                s = list.sample(all, at / 2)\noutput y: f32 = b + s\n";
+    write(&graph, text);
+    let mut rows: Vec<String> = (0..1000).map(|i| format!("{i},{}", i * 2)).collect();
+    let write_rows = |rows: &[String]| write(&data, &format!("x,at\n{}\n", rows.join("\n")));
+    write_rows(&rows);
+    let given = |name: &str| format!("{name}=@{}", data.display());
+    let graph = graph.display().to_string();
+    let run = Watching::start(&[&graph, "--in", &given("x"), "--in", &given("at")]);
+    has(&run.round(), "(first time)");
+    // One row is read by two elements, and between rows by one. The list is one element.
+    rows[10] = "7.5,20".into();
+    write_rows(&rows);
+    let lines = run.round();
+    has(&lines, "all, g, b/1, s, y/1 (an input changed)");
+    has(&lines, "9 elements");
+    // No element reads an odd row but between rows.
+    rows[11] = "7.5,22".into();
+    write_rows(&rows);
+    let lines = run.round();
+    has(&lines, "all, s, y/1 (an input changed)");
+    has(&lines, "3 elements");
+    assert_eq!(run.end(), Some(0));
+}
+
 #[test]
 fn a_half_written_document_is_reported_and_still_watched() {
     let folder = folder("watch_half");

@@ -26,8 +26,9 @@ pub trait ItemsRead: Send + Sync {
         0
     }
 
-    /// Calls `visit` with each element of the result, or with the position of each item of the list
-    /// that is the result, and with each item that is read for it.
+    /// Calls `visit` with each element in the mask of the call, or with the position of each item of
+    /// the list that is the result, and with the position of each item that is read for it, in the
+    /// list of that element.
     ///
     /// # Errors
     /// If the function fails.

@@ -41,12 +41,13 @@ struct OneItem {
 }
 
 impl OneItem {
-    /// The position of the item of element `i`.
-    fn place(&self, call: &Call<'_>) -> impl Fn(usize) -> Result<usize, Failure> {
+    /// The start of the list of element `i` in the column of all items, and the position in the
+    /// list of the item.
+    fn place(&self, call: &Call<'_>) -> impl Fn(usize) -> Result<(usize, usize), Failure> {
         let (lists, indices) = (call.lists(0), call.input::<i32>(1));
         move |i| {
             let range = lists.parts(i).1;
-            Ok(range.start + self.outside.place(indices.get(i), range.len(), i)?)
+            Ok((range.start, self.outside.place(indices.get(i), range.len(), i)?))
         }
     }
 }
@@ -54,7 +55,9 @@ impl OneItem {
 impl Function for OneItem {
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
         let source = items(call, 0);
-        let found = picked(call, &source, self.place(call))?;
+        let place = self.place(call);
+        let found = picked(call, &source, |i| place(i).map(|(start, at)| start + at))?;
+        drop(place);
         put(call, found);
         Ok(())
     }
@@ -72,7 +75,7 @@ impl ItemsRead for OneItem {
     ) -> Result<(), Failure> {
         let place = self.place(call);
         for i in call.mask() {
-            visit(i, place(i)?);
+            visit(i, place(i)?.1);
         }
         Ok(())
     }

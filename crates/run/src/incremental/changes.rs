@@ -2,8 +2,9 @@
 //!
 //! Where a value gets a new stamp, it is compared with the value before, and the elements that
 //! differ are recorded between the two stamps. A step that has a result for the stamps before takes
-//! over all other elements of it. A function that folds a list by blocks keeps the partial results
-//! of blocks, and computes those anew in which items changed.
+//! over all other elements of it, also if it reads items of lists that changed (`readers`). A
+//! function that folds a list by blocks keeps the partial results of blocks, and computes those
+//! anew in which items changed.
 
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask, Value};
@@ -21,9 +22,14 @@ use crate::shape::{ShapeId, Shapes};
 use crate::store::State;
 use crate::walk::{Demand, Place, Stop, Walk};
 
-/// The cells of columns, or items of lists, that differ between two stamps.
+/// What differs between two stamps.
 #[derive(Debug, Default)]
-pub(super) struct Changes(FxHashMap<(Stamp, Stamp), Mask>);
+pub(super) struct Changes {
+    /// The cells of columns.
+    cells: FxHashMap<(Stamp, Stamp), Mask>,
+    /// The items of a list, or of all lists of a column, of which none has another length.
+    items: FxHashMap<(Stamp, Stamp), Mask>,
+}
 
 impl Changes {
     /// Records where two values differ, if this is in few elements. Of each, only some cells may be
@@ -34,17 +40,18 @@ impl Changes {
         (new, done): (&Data, Option<&Mask>),
         between: (Stamp, Stamp),
     ) {
-        let changed = match (old, new) {
+        let (cells, items) = match (old, new) {
             (Data::Many(old), Data::Many(new)) => match (old_done, done) {
-                (None, None) => differing_mask(old, new),
-                (_, _) => differing_cells((old, old_done), (new, done)),
+                (None, None) => (differing_mask(old, new), differing_items(old, new)),
+                (_, _) => (differing_cells((old, old_done), (new, done)), None),
             },
-            (Data::One(Value::List(old)), Data::One(Value::List(new))) => differing_mask(old, new),
-            (Data::One(_) | Data::Many(_), _) => None,
+            (Data::One(Value::List(old)), Data::One(Value::List(new))) => {
+                (None, differing_mask(old, new))
+            }
+            (Data::One(_) | Data::Many(_), _) => (None, None),
         };
-        if let Some(changed) = changed {
-            self.0.insert(between, changed);
-        }
+        self.cells.extend(cells.map(|cells| (between, cells)));
+        self.items.extend(items.map(|items| (between, items)));
     }
 
     /// As [`Changes::note`] for all outputs of two results with the same axes.
@@ -57,14 +64,29 @@ impl Changes {
         }
     }
 
-    fn between(&self, from: Stamp, to: Stamp) -> Option<&Mask> {
-        self.0.get(&(from, to))
+    fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.items.is_empty()
+    }
+
+    fn cells_between(&self, from: Stamp, to: Stamp) -> Option<&Mask> {
+        self.cells.get(&(from, to))
+    }
+
+    /// The items that differ, by their positions in a list or in the column of all items of lists.
+    pub(super) fn items_between(&self, from: Stamp, to: Stamp) -> Option<&Mask> {
+        self.items.get(&(from, to))
     }
 }
 
 fn differing_mask(old: &Column, new: &Column) -> Option<Mask> {
     let elements = differing_elements(old, new)?;
     Mask::from_indices(elements.into_vec()).ok()
+}
+
+/// The items in which the lists of two columns differ.
+fn differing_items(old: &Column, new: &Column) -> Option<Mask> {
+    let (old, new) = (old.as_ragged()?, new.as_ragged()?);
+    if old.offsets() == new.offsets() { differing_mask(old.values(), new.values()) } else { None }
 }
 
 /// The cells in which columns differ that are not known everywhere.
@@ -107,7 +129,7 @@ impl Memo {
     }
 }
 
-/// Maximal number of results of a step that are tried.
+/// Maximal number of results of a step that are tried, the last used ones first.
 const TRIED: usize = 4;
 
 /// Shorter lists are folded as a whole, which takes no longer.
@@ -128,7 +150,7 @@ impl Walk<'_, Memoized<'_>> {
     ) -> Result<Option<(usize, bool)>, Stop> {
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let memo = &*self.mode.memo;
-        if memo.changes.0.is_empty() || !memo.is_exact() || self.store.state(slot) != State::Empty {
+        if memo.changes.is_empty() || !memo.is_exact() || self.store.state(slot) != State::Empty {
             return Ok(None);
         }
         let used = self.used_outputs[step.index()];
@@ -145,18 +167,20 @@ impl Walk<'_, Memoized<'_>> {
                 && entry.outputs.iter().enumerate().all(is_column)
         };
         let entries = memo.shelves[step.index()].entries.iter().enumerate();
-        let fitting = entries.filter(|(_, entry)| fits(entry)).map(|(i, _)| i);
-        let fitting: SmallVec<[usize; TRIED]> = fitting.take(TRIED).collect();
-        for i in fitting {
+        let mut fitting: SmallVec<[(u64, usize); TRIED]> = SmallVec::new();
+        fitting.extend(entries.filter(|(_, it)| fits(it)).map(|(i, it)| (epoch - it.used, i)));
+        fitting.sort_unstable();
+        for (_, i) in fitting.into_iter().take(TRIED) {
             let entry = &self.mode.memo.shelves[step.index()].entries[i];
             let (layout, done, before) = (entry.layout, entry.done.clone(), entry.read.clone());
             let Some(shape) = self.shape_of_layout(layout) else { continue };
             let Some(wanted) = self.wanted_of(top, shape, of)? else { continue };
-            let Some(changed) = self.changed_cells(shape, (&before, read), of)? else { continue };
-            let mut known = self.readable_cells(shape, &wanted, of)?.difference(&changed);
+            let mut readable = self.readable_cells(shape, &wanted, of)?;
             if let Some(done) = &done {
-                known = known.intersect(done);
+                readable = readable.intersect(done);
             }
+            let known = self.unchanged_cells(top, (shape, readable), (&before, read), of)?;
+            let Some(known) = known else { continue };
             let rest = wanted.difference(&known);
             if rest.len() > wanted.len() / 2 {
                 continue;
@@ -196,34 +220,46 @@ impl Walk<'_, Memoized<'_>> {
         Ok(cells.union(wanted))
     }
 
-    /// The cells of a result over `shape` that read cells of operands that changed between these
-    /// stamps; `None` if it is not known which operands changed where.
-    fn changed_cells(
+    /// Those of some cells of a result over `shape` that read nothing of the operands that changed
+    /// between these stamps; `None` if it is not known which operands changed where.
+    fn unchanged_cells(
         &mut self,
-        shape: ShapeId,
+        top: usize,
+        (shape, mut cells): (ShapeId, Mask),
         (before, now): (&Stamps, &Stamps),
         of: &Wanted<'_>,
     ) -> Result<Option<Mask>, Stop> {
-        let mut all = Mask::empty();
+        let reads = self.items_read(top).filter(|_| !of.by_element.is_empty());
+        let mut changed_list = None;
         for (position, (from, to)) in before.iter().zip(now).enumerate() {
             if from == to {
                 continue;
             }
+            if let Some(reads) = reads.filter(|reads| reads.list() == position)
+                && self.mode.memo.changes.items_between(*from, *to).is_some()
+            {
+                changed_list = Some((reads, (*from, *to)));
+                continue;
+            }
             let operand = of.by_element.iter().find(|operand| operand.stamp == position);
-            // A list is read as a whole.
+            // Any other list is read as a whole.
             let operand = operand.filter(|operand| {
                 operand.shape != Shapes::scalar()
                     && self.shapes.union(operand.shape, shape) == shape
             });
-            let changed = self.mode.memo.changes.between(*from, *to).cloned();
+            let changed = self.mode.memo.changes.cells_between(*from, *to).cloned();
             let (Some(operand), Some(changed)) = (operand, changed) else { return Ok(None) };
             let mut changed = self.shapes.project(operand.shape, &changed, shape)?;
             if let Some((of_arm, cells)) = &operand.cells {
                 changed = changed.intersect(&self.shapes.project(*of_arm, cells, shape)?);
             }
-            all = all.union(&changed);
+            cells = cells.difference(&changed);
         }
-        Ok(Some(all))
+        if let Some((reads, between)) = changed_list {
+            let readers = self.readers_among((shape, &cells), reads, between, of)?;
+            return Ok(readers.map(|readers| cells.difference(&readers)));
+        }
+        Ok(Some(cells))
     }
 
     /// Runs a function that folds one list by blocks, for those blocks alone whose items changed;
@@ -283,7 +319,7 @@ impl Walk<'_, Memoized<'_>> {
         let known = memo.shelves[self.stack[top].step.index()].entries.iter().find_map(|entry| {
             let partials = entry.partials.as_ref().filter(|partials| partials.len() == n_blocks)?;
             let ((from, before), (to, now)) = (entry.read.split_last()?, read.split_last()?);
-            let changed = memo.changes.between(*from, *to).filter(|_| before == now)?;
+            let changed = memo.changes.items_between(*from, *to).filter(|_| before == now)?;
             Some((partials, changed))
         });
         let Some((known, changed)) = known else {

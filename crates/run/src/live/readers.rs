@@ -8,9 +8,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use millstream_base::map::Map;
 use millstream_base::{Column, Mask, Value};
 use millstream_node::gather::{Gather, ItemsMade, ItemsRead};
-use millstream_node::{Data, Failure, Kernel};
+use millstream_node::{Argument, Data, Failure, Kernel};
 use smallvec::SmallVec;
 
 use super::LiveGraph;
@@ -160,13 +161,16 @@ impl LiveGraph {
     /// Calls a function with the inputs of a call.
     fn looked_at<T>(
         &self,
-        data: (&[Data], usize),
+        (read, n): (&[Data], usize),
         look: impl FnOnce(&millstream_node::Call<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let (within, n_runs) = (&self.within, self.n_runs);
         let is_over = || within.over(n_runs).is_some();
         let crew: Crew<'_> = (1, &is_over, within.watch.as_ref().and_then(|watch| watch.flag()));
-        looked_at(data, &within.limits, crew, look)
+        let mask = Mask::full(n);
+        let mut arguments: Vec<Argument<'_>> =
+            read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
+        looked_at((&mask, n), &within.limits, crew, &mut arguments, look)
     }
 
     /// The readers of the items of a list that a call reads, if few items changed since the call

@@ -6,6 +6,7 @@ mod chunked;
 mod failures;
 mod for_each;
 mod forms;
+mod gathers;
 mod incremental;
 mod large;
 mod lazy;
