@@ -7,7 +7,7 @@ use millstream_base::NodePath;
 use millstream_base::id::SideTable;
 
 use crate::NodeFailure;
-use crate::answer::Answer;
+use crate::answer::{Answer, OutputAnswer};
 use crate::plan::{Plan, Step, StepId};
 use crate::state_reads::{StateNode, StateReads};
 
@@ -27,6 +27,15 @@ impl StateReads<'_> {
             (node, failures)
         };
         nodes.map(with_failures).collect()
+    }
+
+    /// Whether elements of a node whose next state fails in an answer, or contexts inside scopes,
+    /// have a next state nevertheless.
+    pub fn advances_in_part(&self, answer: &Answer, node: usize) -> bool {
+        let StateNode { outputs, writer, .. } = &self.nodes[node];
+        let mut outputs = outputs.iter().map(|output| &self.plan.outputs[*output].name);
+        let is_known = |output: &OutputAnswer| output.value.is_some() || output.partial.is_some();
+        writer.is_some() || outputs.all(|name| answer.output(name).is_some_and(is_known))
     }
 
     /// Drops the failures on which the next state of a node does not depend.

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};
 use std::sync::Arc;
 
-use millstream_base::{Column, Type};
+use millstream_base::{Column, Mask, Type};
 use millstream_node::Data;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Partial};
 use crate::element_states::{Table, Tables, committed};
 use crate::hidden::node_of;
 pub use crate::hidden::{asker, is_state};
@@ -28,6 +28,12 @@ pub struct States {
     /// Number of elements of the last tick.
     count: Option<usize>,
     n_ticks: u64,
+}
+
+/// Where the next state of a node failed.
+enum Held {
+    Elements(Mask),
+    All,
 }
 
 /// The contents of [`States`], for callers that store them.
@@ -160,38 +166,73 @@ impl States {
         }
     }
 
-    /// Takes the new state out of an answer, with all hidden outputs. A node keeps its old state if
-    /// any part of the new one failed; the state of all others advances. Returns whether none
-    /// failed.
+    /// Takes the new state out of an answer, with all hidden outputs. An element keeps its old state
+    /// of a node if any part of the new one failed, as does a node whose state is one value or is in
+    /// scopes; all other state advances. Returns whether none failed.
     pub fn commit(&mut self, answer: &mut Answer) -> bool {
         let calls = std::mem::take(&mut answer.calls);
         let mut values = BTreeMap::new();
-        let mut failed: Vec<Arc<str>> = Vec::new();
+        let mut failed: BTreeMap<Arc<str>, Held> = BTreeMap::new();
         answer.outputs.retain_mut(|output| {
             if !is_state(&output.name) {
                 return true;
             }
-            match output.value.take() {
-                Some(series) => {
-                    values.insert(Arc::clone(&output.name), normal(series.data));
+            let name = Arc::clone(&output.name);
+            match (output.value.take(), output.partial.take()) {
+                (Some(series), _) => drop(values.insert(name, normal(series.data))),
+                (None, Some(partial)) => {
+                    let Partial { series, missing, .. } = *partial;
+                    let held = failed.entry(node_of(&name).into());
+                    let held = held.or_insert_with(|| Held::Elements(Mask::empty()));
+                    if let Held::Elements(elements) = held {
+                        *elements = elements.union(&missing);
+                    }
+                    values.insert(name, series.data);
                 }
-                None => failed.push(node_of(&output.name).into()),
+                (None, None) => drop(failed.insert(node_of(&name).into(), Held::All)),
             }
             false
         });
         let is_whole = failed.is_empty() && calls.failed.is_empty();
-        for node in failed {
-            values.retain(|name, _| node_of(name) != &*node);
-            for name in self.names_at(&node) {
-                let old = self.for_elements(&self.values[name], answer.count);
-                values.insert(Arc::clone(name), normal(old));
-            }
+        for (node, held) in failed {
+            self.hold(&node, &held, &mut values, answer.count);
         }
         self.values = values;
         self.tables = committed(&self.tables, calls);
         self.count = answer.count;
         self.n_ticks += 1;
         is_whole
+    }
+
+    /// Replaces the next state of a node by the present one, where it failed.
+    fn hold(
+        &self,
+        node: &str,
+        held: &Held,
+        values: &mut BTreeMap<Arc<str>, Data>,
+        count: Option<usize>,
+    ) {
+        let old = |name: &Arc<str>| Some(self.for_elements(self.values.get(name)?, count));
+        let (Held::Elements(elements), Some(n)) = (held, count) else {
+            values.retain(|name, _| node_of(name) != node);
+            for name in self.names_at(node) {
+                values.extend(old(name).map(|old| (Arc::clone(name), normal(old))));
+            }
+            return;
+        };
+        for (name, data) in values.iter_mut().filter(|(name, _)| node_of(name) == node) {
+            let ty = data.ty();
+            let column = |data: Data| match data {
+                Data::One(value) => Column::filled(&value, n),
+                Data::Many(column) => column,
+            };
+            // The default of the type stands for no state.
+            let old = old(name).filter(|old| old.ty() == ty);
+            let old = old.unwrap_or_else(|| Data::One(ty.default_value()));
+            let mut next = column(data.clone());
+            next.overwrite(elements, &column(old), |element| element);
+            *data = normal(Data::Many(next));
+        }
     }
 
     /// Removes and returns the state of the nodes at these paths.

@@ -10,6 +10,7 @@ use millstream_base::NodePath;
 use millstream_base::id::{Id, SideTable};
 use millstream_node::unsettled::Rounds;
 
+use crate::answer::Answer;
 use crate::plan::{Plan, StepId};
 use crate::state_reads::StateReads;
 
@@ -122,22 +123,39 @@ pub fn of_results(
     all
 }
 
-/// The marks of the state of a node after a tick, given those of its old and its next state. A node
-/// whose next state failed keeps the old one; inside scopes, it may have failed in some contexts only.
-pub fn of_next_state(
-    (reads, node): (&StateReads<'_>, usize),
-    has_failed: bool,
-    old: &[Unsettled],
-    next: Vec<Unsettled>,
-) -> Vec<Unsettled> {
-    if !has_failed {
-        return next;
+/// How far the next state of a node failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextState {
+    /// It did not.
+    Known,
+    /// Some elements, or contexts inside scopes, keep the old state.
+    KnownInPart,
+    /// The node keeps the old state.
+    Failed,
+}
+
+impl NextState {
+    /// That of a node in the answer to a tick; `has_failed` says whether some of it failed.
+    pub fn of((reads, node): (&StateReads<'_>, usize), has_failed: bool, answer: &Answer) -> Self {
+        match has_failed {
+            false => Self::Known,
+            true if reads.advances_in_part(answer, node) => Self::KnownInPart,
+            true => Self::Failed,
+        }
     }
-    let mut all = old.to_vec();
-    if reads.nodes[node].writer.is_some() {
-        merge(&mut all, next);
+
+    /// The marks of the state after a tick, given those of the old and of the next state.
+    pub fn marks(self, old: &[Unsettled], next: Vec<Unsettled>) -> Vec<Unsettled> {
+        match self {
+            Self::Known => next,
+            Self::Failed => old.to_vec(),
+            Self::KnownInPart => {
+                let mut all = old.to_vec();
+                merge(&mut all, next);
+                all
+            }
+        }
     }
-    all
 }
 
 /// Adds repeats, each once, with the greatest number of rounds.

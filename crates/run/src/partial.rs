@@ -4,6 +4,7 @@
 //! the other cells ([`Request::with_partial`]), a walk that leaves out cells that fail finds them,
 //! whichever the evaluator is. So they are the same for all evaluators, and nothing changes where no
 //! cell fails. The walk holds the results of all steps; many elements are evaluated block by block.
+//! The next state of the elements that do not fail is always found, because these advance.
 
 use millstream_base::Mask;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog};
@@ -21,7 +22,7 @@ use crate::walk::{self, GoodCells, add_failures};
 const BLOCK: usize = 1 << 16;
 
 /// Evaluates a request; an output of which some cells fail has the others, if the request asks for
-/// them.
+/// them or it is the next state of a node.
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
@@ -32,8 +33,10 @@ pub fn evaluate(
     request: &Request,
 ) -> Result<Answer, EvalError> {
     let mut answer = evaluator.evaluate(plan, request)?;
-    if request.wants_partial() && answer.outputs.iter().any(lacks_cells) {
-        complete(plan, request, &mut answer)?;
+    let is_wanted = |output: &OutputAnswer| request.wants_partial() || is_state(&output.name);
+    let lacks_cells = |output: &OutputAnswer| is_wanted(output) && lacks_cells(output);
+    if answer.outputs.iter().any(lacks_cells) {
+        complete(plan, request, &mut answer, lacks_cells)?;
     }
     Ok(answer)
 }
@@ -67,17 +70,22 @@ impl Parts<'_> {
 
 /// Whether cells of an output may be found that do not fail.
 fn lacks_cells(output: &OutputAnswer) -> bool {
-    output.value.is_none() && !is_state(&output.name) && !output.name.starts_with(HELD)
+    output.value.is_none() && !output.name.starts_with(HELD)
 }
 
 /// Adds the cells that do not fail of the outputs that have no value. State inside scopes is known
 /// only once all cells were evaluated, so outputs of plans that have it stay without a value.
-fn complete(plan: &Plan, request: &Request, answer: &mut Answer) -> Result<(), EvalError> {
+fn complete(
+    plan: &Plan,
+    request: &Request,
+    answer: &mut Answer,
+    lacks_cells: impl Fn(&OutputAnswer) -> bool,
+) -> Result<(), EvalError> {
     if answer.n_cells() < 2 || walk::is_required(plan) {
         return Ok(());
     }
     let n_asked = request.bind(plan).map_err(EvalError::Request)?.outputs.len();
-    let failed = (0..n_asked).filter(|at| answer.outputs.get(*at).is_some_and(lacks_cells));
+    let failed = (0..n_asked).filter(|at| answer.outputs.get(*at).is_some_and(&lacks_cells));
     let failed: Vec<usize> = failed.collect();
     let names = failed.iter().map(|at| answer.outputs[*at].name.to_string());
     let names: Vec<String> = names.collect();

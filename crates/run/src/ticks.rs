@@ -1,11 +1,12 @@
 //! Ticks, one after the other: the evaluation of a plan with state.
 //!
 //! A tick is an evaluation for one frame. It starts from the committed state; at its end the next
-//! state of its nodes is committed. A node whose next state fails keeps its state, and the others
-//! advance. So every evaluator can do it. Only the state on which the requested outputs depend is
-//! evaluated. Results that are the same in all ticks of a request are computed in one of them.
-//! Outputs that reduce over all moments of a request are evaluated without ticks; they may not
-//! depend on state. The log of a request counts the runs of all ticks that were played for it.
+//! state of its nodes is committed. An element keeps its state of a node if the next one fails, and
+//! all other state advances. So every evaluator can do it. Only the state on which the requested
+//! outputs depend is evaluated. Results that are the same in all ticks of a request are computed in
+//! one of them. Outputs that reduce over all moments of a request are evaluated without ticks; they
+//! may not depend on state. The log of a request counts the runs of all ticks that were played for
+//! it.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::state_failures::withhold;
 use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::States;
-use millstream_ir::unsettled::{Mark, Unsettled, Via, of_next_state, of_results};
+use millstream_ir::unsettled::{Mark, NextState, Unsettled, Via, of_results};
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
@@ -60,8 +61,8 @@ fn evaluated(
     Ok(answer)
 }
 
-/// Answers a request for frames of a plan with state, from the start frame of the plan on. A node
-/// whose next state fails keeps its state, see [`States::commit`]. Outputs that depend on no state
+/// Answers a request for frames of a plan with state, from the start frame of the plan on. State
+/// whose next value fails stays as it is, see [`States::commit`]. Outputs that depend on no state
 /// are evaluated without ticks, so they may be requested for any times.
 ///
 /// # Errors
@@ -215,18 +216,18 @@ impl Marks<'_> {
         marks
     }
 
-    /// The nodes whose next state failed in a tick.
-    fn failed_in(&self, answer: &Answer) -> Vec<usize> {
+    /// The nodes whose next state failed in a tick, and how far.
+    fn failed_in(&self, answer: &Answer) -> Vec<(usize, NextState)> {
         if answer.failures.is_empty() && answer.calls.failed.is_empty() {
             return Vec::new();
         }
         let failed = self.reads.failed_in(answer, self.depends).into_iter();
-        failed.map(|(node, _)| node).collect()
+        failed.map(|(node, _)| (node, NextState::of((self.reads, node), true, answer))).collect()
     }
 
     /// Passes to the state after a tick, given the marks of its evaluation and the nodes whose next
     /// state failed in it.
-    fn advance(&mut self, of_tick: Vec<Mark>, failed: &[usize]) {
+    fn advance(&mut self, of_tick: Vec<Mark>, failed: &[(usize, NextState)]) {
         if of_tick.is_empty() && self.of_state.is_empty() {
             return;
         }
@@ -239,7 +240,8 @@ impl Marks<'_> {
             let depends = self.reads.of_node(node);
             let next = of_results(self.plan, (&steps, &|_| None), (self.reads, &depends), &all);
             let old = self.of_state.get(node).map_or(&[][..], Vec::as_slice);
-            of_next_state((self.reads, node), failed.contains(&node), old, next)
+            let failed = failed.iter().find(|(of, _)| *of == node);
+            failed.map_or(NextState::Known, |(_, state)| *state).marks(old, next)
         };
         self.of_state = (0..self.depends.len()).map(next).collect();
     }

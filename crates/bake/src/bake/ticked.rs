@@ -9,7 +9,7 @@
 //! where computing them takes long, see [`Between`]. Where they are stored already, the outputs of the
 //! frame are computed from them.
 //!
-//! A node whose next state fails keeps its state. What depends on it from then on is not stored, so
+//! An element whose next state of a node fails keeps that state. What depends on it from then on is not stored, so
 //! that each bake finds and tells the failure again.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_ir::request::Request;
 use millstream_ir::state_failures::withhold;
 use millstream_ir::states::{StateParts, States};
-use millstream_ir::unsettled::{Mark, Unsettled, Via, of_next_state, of_results};
+use millstream_ir::unsettled::{Mark, NextState, Unsettled, Via, of_results};
 use millstream_run::{Parts, Varying};
 
 use super::between::{After, Beside, Between};
@@ -403,7 +403,7 @@ impl Ticks<'_, '_, '_> {
         }
         let (answer, marks) = self.tick(parts, evaluator, None)?;
         let given = after.given_to(Some(&self.states), &results, request.clone());
-        // A failed node keeps its state, which is not that after the tick.
+        // State that failed stays as it is, which is not that after the tick.
         match given.filter(|_| answer.failures.is_empty()) {
             Some(request) => {
                 self.show((after, shown, evaluator), asked, (request, &results, marks))
@@ -486,8 +486,13 @@ impl Ticks<'_, '_, '_> {
         self.since += started.elapsed();
         let frame = self.look_up.keys.frame(self.next);
         let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
+        let state_of = |node| {
+            let reads = &self.look_up.keys.reads;
+            let has_failed = failed.iter().any(|(failed, _)| *failed == node);
+            NextState::of((reads, node), has_failed, &answer)
+        };
+        let next_states: Vec<NextState> = (0..self.kept.len()).map(state_of).collect();
         self.states.commit(&mut answer);
-        let keep_state: Vec<usize> = failed.iter().map(|(node, _)| *node).collect();
         self.note_failures(failed, frame);
         if let Some(shown) = shown {
             self.take_between(shown, 0, &mut answer, &marks);
@@ -500,8 +505,7 @@ impl Ticks<'_, '_, '_> {
                 let arms = self.look_up.keys.arms(self.next);
                 let arm = |step| arms.get(&step).copied();
                 let next = of_results(plan, (&steps, &arm), (reads, &depends), &marks);
-                let (old, has_failed) = (&self.unsettled[node], keep_state.contains(&node));
-                self.unsettled[node] = of_next_state((reads, node), has_failed, old, next);
+                self.unsettled[node] = next_states[node].marks(&self.unsettled[node], next);
             }
         }
         self.store();

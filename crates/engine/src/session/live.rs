@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
-use millstream_run::Incremental;
+use millstream_run::{Incremental, partial};
 
 use super::moves::Moves;
 
@@ -52,7 +52,7 @@ impl<E: Evaluator + Send> Live for Uncached<E> {
     fn try_failed_again(&mut self) {}
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {
-        self.0.evaluate(plan, request)
+        partial::evaluate(&mut self.0, plan, request)
     }
 }
 
@@ -85,6 +85,6 @@ impl Live for Cached {
     }
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {
-        self.0.evaluate(plan, request)
+        partial::evaluate(&mut self.0, plan, request)
     }
 }

@@ -21,7 +21,7 @@ impl Session {
 
     /// Evaluates the frame, commits the next state of all nodes, and moves to the next frame. Returns
     /// the outputs at the frame that was evaluated. The state is that of a request for all outputs,
-    /// whatever `ask` requests. A node whose next state fails keeps its state;
+    /// whatever `ask` requests. State whose next value fails stays as it is, element by element;
     /// from then on, answers that depend on it tell the failure with its frame.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod expressions;
 mod fine_grain;
 mod formula_calls;
 mod groups;
+mod held_elements;
 mod images;
 mod live_columns;
 mod live_edits;

@@ -262,3 +262,28 @@ fn the_state_after_a_tick_is_not_read_in_another_context() {
         agrees(&bake, &mut store.open());
     }
 }
+
+#[test]
+fn elements_go_on_where_others_fail() {
+    let store = Store::new("held-elements");
+    let text = "input bad: i32 = 9\ntick = convert.to_i32(context.tick())\n\
+                item = list.get(list.of(several [1, 2]), index: tick == bad ? 7 : 1)\n\
+                sum = state.feedback(next, initial: 0)\nnext = sum + item\n\
+                output y: f64 = convert.to_f64(sum)\n";
+    let program = Engine::new().load(text.as_bytes()).expect("it compiles");
+    let request = Request::new().column("bad", vec![9, 1, 3, 9]).with_partial();
+    let expected =
+        |frame: f64| [2.0 * frame, 2.0 * (frame - 1.0), 2.0 * (frame - 1.0), 2.0 * frame];
+    for frames in [0..4, 2..7] {
+        let bake = Bake::new(program.plan(), request.clone(), frames.collect()).expect("it fits");
+        let done = bake.run(&mut store.open(), &mut Lazy, &mut |_, _| true, &mut |part| {
+            let frame = bake.frames[part.positions.start];
+            if frame > 3 {
+                let found = part.answer.column::<f64>("y").expect("it fails no more");
+                assert_eq!(found, expected(frame as f64), "frame {frame}");
+            }
+            Ok::<(), Infallible>(())
+        });
+        done.expect("it bakes");
+    }
+}
