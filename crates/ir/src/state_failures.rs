@@ -10,6 +10,7 @@ use crate::NodeFailure;
 use crate::answer::{Answer, OutputAnswer};
 use crate::plan::{Plan, Step, StepId};
 use crate::state_reads::{StateNode, StateReads};
+use crate::unsettled::NextState;
 
 impl StateReads<'_> {
     /// Those of some nodes whose next state fails in an answer, each with the failures.
@@ -29,13 +30,13 @@ impl StateReads<'_> {
         nodes.map(with_failures).collect()
     }
 
-    /// Whether elements of a node whose next state fails in an answer, or contexts inside scopes,
-    /// have a next state nevertheless.
-    pub fn advances_in_part(&self, answer: &Answer, node: usize) -> bool {
+    /// How far the next state of a node is known that failed in an answer.
+    pub fn next_state_of(&self, node: usize, answer: &Answer) -> NextState {
         let StateNode { outputs, writer, .. } = &self.nodes[node];
         let mut outputs = outputs.iter().map(|output| &self.plan.outputs[*output].name);
         let is_known = |output: &OutputAnswer| output.value.is_some() || output.partial.is_some();
-        writer.is_some() || outputs.all(|name| answer.output(name).is_some_and(is_known))
+        let is_of_elements = outputs.all(|name| answer.output(name).is_some_and(is_known));
+        if writer.is_some() || is_of_elements { NextState::KnownInPart } else { NextState::Failed }
     }
 
     /// Drops the failures on which the next state of a node does not depend.

@@ -10,7 +10,6 @@ use millstream_base::NodePath;
 use millstream_base::id::{Id, SideTable};
 use millstream_node::unsettled::Rounds;
 
-use crate::answer::Answer;
 use crate::plan::{Plan, StepId};
 use crate::state_reads::StateReads;
 
@@ -135,15 +134,6 @@ pub enum NextState {
 }
 
 impl NextState {
-    /// That of a node in the answer to a tick; `has_failed` says whether some of it failed.
-    pub fn of((reads, node): (&StateReads<'_>, usize), has_failed: bool, answer: &Answer) -> Self {
-        match has_failed {
-            false => Self::Known,
-            true if reads.advances_in_part(answer, node) => Self::KnownInPart,
-            true => Self::Failed,
-        }
-    }
-
     /// The marks of the state after a tick, given those of the old and of the next state.
     pub fn marks(self, old: &[Unsettled], next: Vec<Unsettled>) -> Vec<Unsettled> {
         match self {

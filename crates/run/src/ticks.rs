@@ -222,7 +222,7 @@ impl Marks<'_> {
             return Vec::new();
         }
         let failed = self.reads.failed_in(answer, self.depends).into_iter();
-        failed.map(|(node, _)| (node, NextState::of((self.reads, node), true, answer))).collect()
+        failed.map(|(node, _)| (node, self.reads.next_state_of(node, answer))).collect()
     }
 
     /// Passes to the state after a tick, given the marks of its evaluation and the nodes whose next

@@ -487,9 +487,12 @@ impl Ticks<'_, '_, '_> {
         let frame = self.look_up.keys.frame(self.next);
         let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
         let state_of = |node| {
-            let reads = &self.look_up.keys.reads;
             let has_failed = failed.iter().any(|(failed, _)| *failed == node);
-            NextState::of((reads, node), has_failed, &answer)
+            if has_failed {
+                self.look_up.keys.reads.next_state_of(node, &answer)
+            } else {
+                NextState::Known
+            }
         };
         let next_states: Vec<NextState> = (0..self.kept.len()).map(state_of).collect();
         self.states.commit(&mut answer);
