@@ -90,6 +90,12 @@ limits! {
 }
 
 impl Limits {
+    /// The maximal number of cells of one column: as many as a list may have, if `index` can number
+    /// them.
+    pub fn cells(&self) -> usize {
+        self.list_length.min(Self::LIST_LENGTH.max)
+    }
+
     /// The limit with this name.
     pub fn named(name: &str) -> Option<&'static Limit> {
         Self::ALL.iter().find(|limit| limit.name == name)

@@ -44,9 +44,9 @@ impl Lack {
 
     /// Adds that of further rows.
     pub(crate) fn add(&mut self, other: Self) {
-        self.n_missing += other.n_missing;
-        self.n_untried += other.n_untried;
-        self.n_cells += other.n_cells;
+        self.n_missing = self.n_missing.saturating_add(other.n_missing);
+        self.n_untried = self.n_untried.saturating_add(other.n_untried);
+        self.n_cells = self.n_cells.saturating_add(other.n_cells);
     }
 
     /// Whether the output has no value at all.

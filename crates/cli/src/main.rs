@@ -48,6 +48,7 @@ mod run;
 mod save;
 mod show;
 mod sources;
+mod span;
 mod stats;
 mod stream;
 mod summary;

@@ -545,7 +545,9 @@ pub(crate) fn refused(error: &EvalError) -> Stop {
 fn exit_of(error: &RequestError) -> Exit {
     match error {
         RequestError::Length { .. } => Exit::Wrong,
-        RequestError::TooManyCells { .. } | RequestError::TooManyBytes { .. } => Exit::Failed,
+        RequestError::TooManyCells { .. }
+        | RequestError::TooLargeOutput { .. }
+        | RequestError::TooManyBytes { .. } => Exit::Failed,
         _ => Exit::Usage,
     }
 }
@@ -576,7 +578,7 @@ fn message_of(error: &RequestError) -> Message {
         RequestError::MissingInput { name, ty } => {
             format!("its type is {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
         }
-        RequestError::TooManyCells { cells, .. } => {
+        RequestError::TooManyCells { cells, .. } | RequestError::TooLargeOutput { cells, .. } => {
             fewer_cells(*cells, &format!("raise it with --limit list_length={cells}"))
         }
         RequestError::TooManyBytes { .. } => {

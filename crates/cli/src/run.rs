@@ -198,7 +198,7 @@ pub(crate) fn once(
         warn_of_no_outputs(&program);
     }
     if let Some(target) = &target {
-        save::save_answer(target, &answer, &at)?;
+        save::save_answer(target, &answer, &at, request.limits.cells())?;
     }
     if let Some(plot) = plot {
         plot.draw(&program, &request, args.given.only.as_ref(), &answer, &at)?;

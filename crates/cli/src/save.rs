@@ -1,7 +1,7 @@
 //! `--save FILE`: the outputs as columns of a file, written block by block.
 //!
-//! A row is a cell of the request, moments outermost, then views. Without axes there is one row,
-//! unless all outputs are lists of equal length: then their items are the rows. If a table is the
+//! A row is a cell of the request, moments outermost, then views (`span`). Without axes there is one
+//! row, unless all outputs are lists of equal length: then their items are the rows. If a table is the
 //! only output, it is the file. In mesh formats rows are vertices, and an output may hold the faces
 //! between them. An output without any value is a column without values, except in mesh formats,
 //! which leave it out.
@@ -18,6 +18,7 @@ use millstream_io::{ColumnSpec, write_file};
 
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
+use crate::span::Span;
 use crate::tables::{Coordinates, Moments};
 use crate::terminal::{eprint, visible};
 use crate::{gaps, interrupt, mesh};
@@ -61,59 +62,82 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
     )
 }
 
-/// Writes all outputs, and reports it; the file is changed only if that succeeds, and if an output
-/// has a value.
-pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) -> Result<(), Stop> {
+/// Writes all outputs as at most so many rows, and reports it; the file is changed only if that
+/// succeeds, and if an output has a value.
+pub(crate) fn save_answer(
+    target: &Target,
+    answer: &Answer,
+    at: &Coordinates,
+    most_rows: usize,
+) -> Result<(), Stop> {
     let outputs = answer.outputs.iter();
     let (lost, known): (Vec<&OutputAnswer>, Vec<_>) = outputs.partition(|it| gaps::is_lost(it));
     if lost.is_empty() || !(known.is_empty() || target.is_mesh()) {
         let all: Vec<&OutputAnswer> = answer.outputs.iter().collect();
-        let (n_rows, n_faces) = write_outputs(target, answer, &all, at)?;
-        saved(target, n_rows, n_faces);
+        let written = write_outputs(target, answer, &all, at, most_rows)?;
+        written.report(target, answer, at);
         return Ok(());
     }
     if known.is_empty() {
         gaps::report_unwritten(target);
         return Ok(());
     }
-    let written = write_outputs(target, answer, &known, at).map_err(Stop::into_failure)?;
-    saved(target, written.0, written.1);
+    let written = write_outputs(target, answer, &known, at, most_rows);
+    written.map_err(Stop::into_failure)?.report(target, answer, at);
     let names: Vec<String> = lost.iter().map(|it| format!("`{}`", visible(&it.name))).collect();
     eprint(&format!("left out, because rows of meshes need all values: {}\n", names.join(", ")));
     Ok(())
 }
 
-/// Writes outputs of an answer, without a report. Returns the number of rows and, if there are
-/// faces, their number.
+/// What a file was given.
+pub(crate) struct Written {
+    span: Span,
+    /// Number of faces, if there are any.
+    n_faces: Option<usize>,
+}
+
+impl Written {
+    fn report(&self, target: &Target, answer: &Answer, at: &Coordinates) {
+        saved(target, self.span.n_rows, self.n_faces);
+        self.span.report(answer, at);
+    }
+}
+
+/// Writes outputs of an answer as at most so many rows, without a report.
 pub(crate) fn write_outputs(
     target: &Target,
     answer: &Answer,
     outputs: &[&OutputAnswer],
     at: &Coordinates,
-) -> Result<(usize, Option<usize>), Stop> {
+    most_rows: usize,
+) -> Result<Written, Stop> {
     let (faces, outputs) =
         if target.is_mesh() { mesh::faces_and_rest(outputs)? } else { (None, outputs.to_vec()) };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
-    let n_rows = if let Some((items, n)) = items(answer, &outputs) {
+    let span = if let Some((items, n_rows)) = items(answer, &outputs) {
         columns.extend(items.into_iter().map(|(spec, list)| (spec, Source::Items(list))));
-        n
+        Span::of_items(n_rows)
     } else {
-        // An array has an axis for each axis of the request.
+        let span = Span::of(target, answer, &outputs, most_rows)?;
+        // An array has an axis for each axis of the rows.
         if !target.is_array() {
-            columns.extend(coordinates(target, at, answer.count.is_some()));
+            let coordinates = coordinates(target, at, answer.count.is_some()).into_iter();
+            let of_rows = coordinates.filter(|(axis, ..)| !span.leaves_out(*axis));
+            columns.extend(of_rows.map(|(_, spec, source)| (spec, source)));
         }
         columns.extend(outputs.iter().map(|output| {
             let filler = || Source::Missing(Partial::filler(output.ty));
             let source = output.known().map_or_else(filler, Source::Series);
             (ColumnSpec::new(&output.name, output.ty), source)
         }));
-        answer.n_cells()
+        span
     };
+    let n_rows = span.n_rows;
     // Coordinates and the columns of a table come before them, and lack nothing.
     let n_before = columns.len().saturating_sub(outputs.len());
     let missing_in = |output: &&OutputAnswer| match (output.known(), &output.partial) {
         (None, _) => Mask::full(n_rows),
-        (Some(_), Some(partial)) => answer.missing_over(partial, &RequestAxis::ALL),
+        (Some(_), Some(partial)) => answer.missing_over(partial, &span.axes),
         (Some(_), None) => Mask::empty(),
     };
     let mut missing = vec![Mask::empty(); n_before];
@@ -127,25 +151,26 @@ pub(crate) fn write_outputs(
     }
     let has_gaps = missing.iter().any(|missing| !missing.is_empty());
     let n_faces = faces.as_ref().map(|faces| faces.len());
-    let axes = if n_rows == answer.n_cells() { extents(answer) } else { Vec::new() };
-    let mut writer = target.writer(specs, faces, axes, has_gaps).map_err(|refusal| {
-        let unequal = if refusal.is_misfit() { unequal(&target.name(), &outputs) } else { None };
-        unequal.unwrap_or(refusal)
-    })?;
+    let mut writer =
+        target.writer(specs, faces, span.extents(answer), has_gaps).map_err(|refusal| {
+            let unequal =
+                if refusal.is_misfit() { unequal(&target.name(), &outputs) } else { None };
+            unequal.unwrap_or(refusal)
+        })?;
     let budget = interrupt::until(None);
     let mut start = 0;
     while start < n_rows {
         interrupt::go_on(&budget)?;
         let end = n_rows.min(start + BLOCK);
         let block: Vec<Column> =
-            columns.iter().map(|(_, source)| source.rows(start..end, answer)).collect();
+            columns.iter().map(|(_, source)| source.rows(start..end, (answer, &span))).collect();
         let here = |missing: &Mask| missing.within(start..end).shift(-(start as isize));
         let missing: Vec<Mask> = missing.iter().map(here).collect();
         gaps::write_rows(&mut writer, target, &block, &missing)?;
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
-    Ok((n_rows, n_faces))
+    Ok(Written { span, n_faces })
 }
 
 /// Refuses outputs that the format cannot hold, as far as their types tell; `has_index` says whether
@@ -178,7 +203,7 @@ pub(crate) fn check(
         }
     }
     let keys = if target.is_array() { Vec::new() } else { coordinates(target, at, has_index) };
-    let specs = keys.into_iter().map(|(spec, _)| spec);
+    let specs = keys.into_iter().map(|(_, spec, _)| spec);
     let cells = outputs.iter().map(|(name, ty)| ColumnSpec::new(name, *ty));
     checked(specs.chain(cells).collect()).map_err(|cells| refusal.unwrap_or(cells))
 }
@@ -212,34 +237,33 @@ pub(crate) fn unequal(file: &str, outputs: &[&OutputAnswer]) -> Option<Stop> {
     Some(Stop::new(Exit::Usage, text, Some(help)).misfit())
 }
 
-/// The extents of the request's axes.
-fn extents(answer: &Answer) -> Vec<usize> {
-    [answer.times, answer.views, answer.count].into_iter().flatten().collect()
-}
-
-/// The coordinates of rows as columns, if there are moments or views, or if only some elements were
-/// asked for; `has_index` says whether there are elements. Vertices of a mesh are numbered by their
-/// order.
+/// The coordinates of rows as columns with their axes, if there are moments or views, or if only
+/// some elements were asked for; `has_index` says whether there are elements. Vertices of a mesh are
+/// numbered by their order.
 fn coordinates<'a>(
     target: &Target,
     at: &'a Coordinates,
     has_index: bool,
-) -> Vec<(ColumnSpec, Source<'a>)> {
+) -> Vec<(RequestAxis, ColumnSpec, Source<'a>)> {
     let mut columns = Vec::new();
     if let Some(moments) = &at.moments {
         if let Some(frames) = &moments.frames {
             let is_small = frames.iter().all(|frame| i32::try_from(*frame).is_ok());
             let ty = if is_small { Type::I32 } else { Type::I64 };
-            columns.push((ColumnSpec::new("frame", ty), Source::Frame(frames, ty)));
+            let spec = ColumnSpec::new("frame", ty);
+            columns.push((RequestAxis::Time, spec, Source::Frame(frames, ty)));
         }
-        columns.push((ColumnSpec::new("time", Type::F64), Source::Time(moments)));
+        let spec = ColumnSpec::new("time", Type::F64);
+        columns.push((RequestAxis::Time, spec, Source::Time(moments)));
     }
     if !at.views.is_empty() {
-        columns.push((ColumnSpec::new("view", Type::STRING), Source::View(&at.views)));
+        let spec = ColumnSpec::new("view", Type::STRING);
+        columns.push((RequestAxis::View, spec, Source::View(&at.views)));
     }
     let tells_elements = at.has_outer_axes() || (at.only.is_some() && !target.is_mesh());
     if tells_elements && has_index {
-        columns.push((ColumnSpec::new("index", Type::I32), Source::Index(at)));
+        let spec = ColumnSpec::new("index", Type::I32);
+        columns.push((RequestAxis::Index, spec, Source::Index(at)));
     }
     columns
 }
@@ -257,7 +281,7 @@ pub(crate) fn items(
     answer: &Answer,
     outputs: &[&OutputAnswer],
 ) -> Option<(Vec<(ColumnSpec, Column)>, usize)> {
-    if !extents(answer).is_empty() {
+    if !Span::opened(answer).is_empty() {
         return None;
     }
     if let [output] = outputs
@@ -296,33 +320,40 @@ pub(crate) fn items(
 }
 
 impl Source<'_> {
-    /// The entries of some rows, which are cells of the request.
-    fn rows(&self, rows: std::ops::Range<usize>, answer: &Answer) -> Column {
-        let (n_views, count) =
-            (answer.extent(RequestAxis::View), answer.extent(RequestAxis::Index));
-        let time = |row: usize| row / (n_views * count);
+    /// The entries of some rows.
+    fn rows(&self, rows: std::ops::Range<usize>, (answer, span): (&Answer, &Span)) -> Column {
         match self {
-            Self::Frame(frames, ty) if *ty == Type::I32 => {
-                rows.map(|row| frames[time(row)] as i32).collect()
+            Self::Frame(frames, ty) => {
+                let moments = rows.map(span.position(RequestAxis::Time, answer));
+                if *ty == Type::I32 {
+                    moments.map(|moment| frames[moment] as i32).collect()
+                } else {
+                    moments.map(|moment| frames[moment]).collect()
+                }
             }
-            Self::Frame(frames, _) => rows.map(|row| frames[time(row)]).collect(),
-            Self::Time(moments) => rows.map(|row| moments.seconds[time(row)]).collect(),
+            Self::Time(moments) => {
+                let positions = rows.map(span.position(RequestAxis::Time, answer));
+                positions.map(|moment| moments.seconds[moment]).collect()
+            }
             Self::View(names) => {
-                let mut names = rows.map(|row| Value::from(names[row / count % n_views].as_str()));
+                let views = rows.map(span.position(RequestAxis::View, answer));
+                let mut names = views.map(|view| Value::from(names[view].as_str()));
                 Type::STRING.collect(&mut names).expect("names are strings")
             }
-            Self::Index(at) => rows.map(|row| at.element(row % count) as i32).collect(),
+            Self::Index(at) => {
+                let elements = rows.map(span.position(RequestAxis::Index, answer));
+                elements.map(|element| at.element(element) as i32).collect()
+            }
             Self::Items(list) => list.slice(rows),
             Self::Missing(filler) => Column::filled(filler, rows.len()),
             Self::Series(Series { data: Data::One(value), .. }) => {
                 Column::filled(value, rows.len())
             }
             Self::Series(series @ Series { data: Data::Many(column), .. }) => {
-                if column.len() == answer.n_cells() {
+                if column.len() == span.n_rows {
                     return column.slice(rows);
                 }
-                let all = &RequestAxis::ALL;
-                column.gather(rows.map(|row| answer.entry(series, all, row)))
+                column.gather(rows.map(|row| answer.entry(series, &span.axes, row)))
             }
         }
     }

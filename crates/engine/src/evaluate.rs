@@ -57,7 +57,7 @@ pub use millstream_ir::answer::{
 };
 pub use millstream_ir::progress::{Done, Progress};
 pub use millstream_ir::request::{
-    Given, LogDetail, OneByOne, Request, RequestAxis, RequestError, fewer_cells,
+    Given, LogDetail, OneByOne, Request, RequestAxis, RequestError, fewer_cells, product_in_words,
 };
 pub use millstream_node::Data;
 pub use millstream_run::incremental::Equality;

@@ -443,7 +443,8 @@ impl Answer {
     }
 
     /// An output with an entry per cell of the request, time outermost; `None` if it failed or is
-    /// of another type.
+    /// of another type. Where it varies along fewer axes than the request has, its entries are
+    /// repeated; [`column_over`](Self::column_over) has them once.
     pub fn column<T: ValueType>(&self, output: &str) -> Option<Vec<T>> {
         let column = self.full_column(self.output(output)?.value.as_ref()?);
         column.try_into_vec().or_else(|shared| shared.as_slice().map(<[T]>::to_vec).ok_or(())).ok()
@@ -473,14 +474,15 @@ impl Answer {
         Mask::from_predicate(&Mask::full(self.cells_of(axes)), is_missing)
     }
 
-    /// Number of cells of the request: the product of its axes, 1 without any.
+    /// Number of cells of the request: the product of its axes, 1 without any. It may be more than
+    /// any output has, see [`column_over`](Self::column_over).
     pub fn n_cells(&self) -> usize {
         self.cells_of(&RequestAxis::ALL)
     }
 
     /// Number of cells of some axes of the request.
     pub fn cells_of(&self, axes: &[RequestAxis]) -> usize {
-        axes.iter().map(|axis| self.extent(*axis)).product()
+        axes.iter().map(|axis| self.extent(*axis)).fold(1, usize::saturating_mul)
     }
 
     /// The extent of an axis; 1 if the request did not open it.

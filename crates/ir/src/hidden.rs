@@ -1,4 +1,13 @@
-//! Names of the hidden inputs and outputs of a graph, which carry state.
+//! Names of the hidden inputs and outputs of a graph, which carry state or hold results.
+
+/// The first character of the names of results that parts of a request hold, which no name in a
+/// document has.
+pub const HELD: char = '/';
+
+/// Whether an output is a result that parts of a request hold.
+pub fn is_held(name: &str) -> bool {
+    name.starts_with(HELD)
+}
 
 /// Whether an input or output of a graph carries state. Names in documents have no dots.
 pub fn is_state(name: &str) -> bool {

@@ -30,6 +30,7 @@ pub mod watch;
 
 pub use answer::{Answer, EvalError, Evaluator, NodeFailure, Partial, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
+pub use hidden::{HELD, is_held};
 pub use loops::LoopMark;
 pub use paths::{PathId, Paths};
 pub use plan::{Loop, Plan, StateWriter, Step, StepId, StepOp, StepSource};

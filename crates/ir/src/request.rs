@@ -24,7 +24,7 @@ use crate::plan::{Plan, Step, StepId, StepOp};
 use crate::progress::Progress;
 
 pub use binding::hint;
-pub use error::{RequestError, fewer_cells};
+pub use error::{RequestError, fewer_cells, product_in_words};
 pub use one_by_one::{OneByOne, Split};
 
 /// The data for an input or a feature.
@@ -98,6 +98,15 @@ impl RequestAxis {
             Self::Time => "time",
             Self::View => "view",
             Self::Index => "index",
+        }
+    }
+
+    /// What one cell of the axis is, for messages.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Time => "moment",
+            Self::View => "view",
+            Self::Index => "element",
         }
     }
 
@@ -218,10 +227,21 @@ impl Bound {
         RequestAxis::ALL.iter().any(|axis| self.extent(*axis) == Some(0))
     }
 
-    /// Number of cells of all axes of the request.
+    /// Number of cells of all axes of the request together. No step may have that many: each has
+    /// the axes along which it varies.
     pub fn n_cells(&self) -> usize {
         let extents = RequestAxis::ALL.iter().map(|axis| self.extent(*axis).unwrap_or(1));
         extents.fold(1, usize::saturating_mul)
+    }
+
+    /// Refuses more cells of all axes together than allowed, where every output is written for all
+    /// of them.
+    ///
+    /// # Errors
+    /// If there are more.
+    pub fn check_cells(&self, limits: &Limits) -> Result<(), RequestError> {
+        let (cells, limit) = (self.n_cells(), limits.cells());
+        if cells > limit { Err(RequestError::TooManyCells { cells, limit }) } else { Ok(()) }
     }
 
     /// The step that reads the element numbers, with the time spent making them; `None` if they

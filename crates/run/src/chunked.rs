@@ -207,7 +207,7 @@ impl Chunked {
         }
         let mut workspace = self.workspace();
         let watch = Watch::of(plan, request, bound).within(is_over);
-        let answer = match self.stages(plan, bound) {
+        let answer = match self.stages(plan, request, bound) {
             Some(stages) => by_stages(plan, request, bound, &stages, (&watch, &mut workspace)),
             None => {
                 let unrolls = !self.without_unrolling;
@@ -240,10 +240,13 @@ impl Chunked {
     }
 
     /// The stages for a request, if it can be answered with them.
-    fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
+    fn stages(&self, plan: &Plan, request: &Request, bound: &Bound) -> Option<Arc<Stages>> {
         // Outputs without cells are evaluated by the walk.
         let apart = self.without_stages || bound.has_no_cells() || bound.masked().is_some();
-        if apart { None } else { Regions::of(plan).stages(plan, bound) }
+        let stages = if apart { None } else { Regions::of(plan).stages(plan, bound) };
+        // The walk tells which step has more cells than allowed.
+        let most = request.limits.cells();
+        stages.filter(|stages| stages.most_cells(extents(bound)) <= most)
     }
 }
 
@@ -285,7 +288,9 @@ fn by_regions(
     unrolls: bool,
     (is_over, workspace): (IsOver<'_>, &mut Workspace),
 ) -> Result<Answer, EvalError> {
-    let fusing = Fusing::new(plan, bound, (Regions::of(plan), unrolls), &mut workspace.crew);
+    let selects = bound.n_cells() <= request.limits.cells();
+    let regions = (Regions::of(plan), unrolls, selects);
+    let fusing = Fusing::new(plan, bound, regions, &mut workspace.crew);
     let mut walk = Walk::new(plan, request, bound, fusing).within(is_over);
     std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
     let answer = walk.answer(bound);

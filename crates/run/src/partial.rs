@@ -8,6 +8,7 @@
 
 use millstream_base::Mask;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog};
+use millstream_ir::is_held;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
 use millstream_ir::states::is_state;
@@ -15,7 +16,7 @@ use millstream_ir::unsettled::merge_marks;
 
 use crate::join::joined_output;
 use crate::marks::keep_known;
-use crate::parts::{HELD, Parts, Varying};
+use crate::parts::{Parts, Varying};
 use crate::walk::{self, GoodCells, add_failures};
 
 /// Number of cells of a block.
@@ -70,7 +71,7 @@ impl Parts<'_> {
 
 /// Whether cells of an output may be found that do not fail.
 fn lacks_cells(output: &OutputAnswer) -> bool {
-    output.value.is_none() && !output.name.starts_with(HELD)
+    output.value.is_none() && !is_held(&output.name)
 }
 
 /// Adds the cells that do not fail of the outputs that have no value. State inside scopes is known
@@ -113,7 +114,9 @@ fn block_by_block(plan: &Plan, request: &Request, whole: &Answer) -> Result<Answ
     // Blocks without an axis of their own would evaluate all elements for what reads along the axis,
     // and state is not requested for some elements.
     let has_blocks = |bound: Bound| bound.kept_of().is_some();
-    if n < 2 || !block(0..1).bind(plan).is_ok_and(has_blocks) {
+    // A step with too many cells fails, although it would have fewer in each block.
+    let may_be_too_many = whole.n_cells() > request.limits.cells();
+    if n < 2 || may_be_too_many || !block(0..1).bind(plan).is_ok_and(has_blocks) {
         return walk.evaluate(plan, request);
     }
     let mut parts = if n_next < n {

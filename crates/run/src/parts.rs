@@ -19,14 +19,11 @@ use millstream_ir::repeat::may_be_unsettled;
 use millstream_ir::request::{Given, Request, RequestAxis};
 use millstream_ir::states::is_state;
 use millstream_ir::unsettled::{Mark, Via};
+use millstream_ir::{HELD, is_held};
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::uses::{Use, uses};
-
-/// The first character of the names of results that parts of a request hold, which no name in a
-/// document has.
-pub(crate) const HELD: char = '/';
 
 /// Columns of up to this many elements are held whatever they cost.
 const SMALL: usize = 1 << 16;
@@ -170,7 +167,7 @@ impl<'a> Parts<'a> {
         answer.log.entries.drain(..n_given.min(n_log));
         self.mark(&mut answer, n_given);
         // The caller's own optional outputs may come after them.
-        let is_result = |output: &OutputAnswer| output.name.starts_with(HELD);
+        let is_result = |output: &OutputAnswer| is_held(&output.name);
         let outputs = std::mem::take(&mut answer.outputs);
         let (results, others) = outputs.into_iter().partition(is_result);
         answer.outputs = others;

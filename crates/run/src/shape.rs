@@ -63,9 +63,9 @@ pub(crate) enum CellMap {
     Table(Arc<[u32]>),
 }
 
-/// A shape has more cells than allowed.
+/// This shape has more cells than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooManyCells;
+pub(crate) struct TooManyCells(pub(crate) ShapeId);
 
 /// The axes and shapes of one evaluation.
 #[derive(Debug)]
@@ -211,7 +211,7 @@ impl Shapes {
                 }
             };
             if n_cells > self.max_cells {
-                return Err(TooManyCells);
+                return Err(TooManyCells(shape));
             }
             levels.push(level);
         }
@@ -301,8 +301,8 @@ impl Shapes {
         Ok(CellMap::Table(cells.into()))
     }
 
-    /// The cells of `to` that some cell of the mask over `from` needs: the mask is widened to the
-    /// axes that only `to` has and projected by *any* along those that only `from` has.
+    /// The cells of `to` that some cell of the mask over `from` needs: the mask is projected by *any*
+    /// along the axes that only `from` has, and widened to those that only `to` has.
     pub(crate) fn project(
         &mut self,
         from: ShapeId,
@@ -312,24 +312,26 @@ impl Shapes {
         if from == to {
             return Ok(mask.clone());
         }
-        let both = self.union(from, to);
-        let n_cells = self.n_cells(both)?;
-        let widened = match self.map(both, from)? {
+        let axes = self.shapes[from].axes.iter().copied().filter(|axis| self.contains(to, *axis));
+        let both = axes.collect();
+        let both = self.intern(both);
+        let n_both = self.n_cells(both)?;
+        let common = match self.map(from, both)? {
             CellMap::Each => mask.clone(),
             CellMap::Single if mask.is_empty() => Mask::empty(),
-            CellMap::Single => Mask::full(n_cells),
-            CellMap::Tile(n) => mask.expand_inner(n, n_cells / n),
-            CellMap::Stretch(inner) => mask.expand_outer(inner),
-            CellMap::Table(table) => mask.expand(n_cells, |i| table[i] as usize),
+            CellMap::Single => Mask::full(1),
+            CellMap::Tile(n) => mask.project_inner(n),
+            CellMap::Stretch(inner) => mask.project_outer(inner),
+            CellMap::Table(table) => mask.project_any(n_both, |i| table[i] as usize),
         };
         let n_to = self.n_cells(to)?;
-        Ok(match self.map(both, to)? {
-            CellMap::Each => widened,
-            CellMap::Single if widened.is_empty() => Mask::empty(),
-            CellMap::Single => Mask::full(1),
-            CellMap::Tile(n) => widened.project_inner(n),
-            CellMap::Stretch(inner) => widened.project_outer(inner),
-            CellMap::Table(table) => widened.project_any(n_to, |i| table[i] as usize),
+        Ok(match self.map(to, both)? {
+            CellMap::Each => common,
+            CellMap::Single if common.is_empty() => Mask::empty(),
+            CellMap::Single => Mask::full(n_to),
+            CellMap::Tile(n) => common.expand_inner(n, n_to / n),
+            CellMap::Stretch(inner) => common.expand_outer(inner),
+            CellMap::Table(table) => common.expand(n_to, |i| table[i] as usize),
         })
     }
 
@@ -447,6 +449,24 @@ mod tests {
         let b = shapes.add_axis(Extent::Even(100));
         let (a, b) = (shapes.along(a), shapes.along(b));
         let both = shapes.union(a, b);
-        assert_eq!(shapes.n_cells(both), Err(TooManyCells));
+        assert_eq!(shapes.n_cells(both), Err(TooManyCells(both)));
+    }
+
+    #[test]
+    fn masks_of_different_axes_need_no_product_of_them() {
+        let mut shapes = Shapes::new(6);
+        let [a, b, c] = [2, 3, 3].map(|n| shapes.add_axis(Extent::Even(n)));
+        let (along_a, along_b, along_c) = (shapes.along(a), shapes.along(b), shapes.along(c));
+        let (ab, ac) = (shapes.union(along_a, along_b), shapes.union(along_a, along_c));
+        let all = shapes.union(ab, ac);
+        assert_eq!(shapes.n_cells(all), Err(TooManyCells(all)));
+        // Cells of the second half of `a` need those of that half, whatever the other axis is.
+        let some = Mask::from_indices(vec![4]).expect("it ascends");
+        assert_eq!(shapes.project(ab, &some, ac), Ok(Mask::range(3..6)));
+        assert_eq!(shapes.project(ab, &some, along_a), Ok(Mask::range(1..2)));
+        assert_eq!(shapes.project(ab, &some, along_b), Ok(Mask::range(1..2)));
+        assert_eq!(shapes.project(ab, &some, along_c), Ok(Mask::full(3)));
+        assert_eq!(shapes.project(ab, &Mask::empty(), along_c), Ok(Mask::empty()));
+        assert_eq!(shapes.project(along_a, &Mask::range(0..1), ab), Ok(Mask::range(0..3)));
     }
 }

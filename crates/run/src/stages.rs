@@ -54,7 +54,8 @@ pub(crate) fn axes_of(data: &BoundData) -> Axes {
 /// The number of cells of axes.
 pub(crate) fn n_cells(axes: Axes, extents: Extents) -> usize {
     let of_axis = |axis: &RequestAxis| extents[*axis as usize];
-    RequestAxis::ALL.iter().filter(|axis| axes & bit(**axis) != 0).map(of_axis).product()
+    let axes = RequestAxis::ALL.iter().filter(|axis| axes & bit(**axis) != 0);
+    axes.map(of_axis).fold(1, usize::saturating_mul)
 }
 
 /// The map from the cells of `to` to the entries of data over `from`, a subset of its axes.
@@ -259,6 +260,11 @@ impl Stages {
         }
         let Making { given, reads, values, .. } = making;
         Some(Self { stages, given, values, outputs, sinks, reads })
+    }
+
+    /// The largest number of cells of a stage.
+    pub(crate) fn most_cells(&self, extents: Extents) -> usize {
+        self.stages.iter().map(|stage| n_cells(stage.axes, extents)).max().unwrap_or(1)
     }
 
     /// Size in bytes of the values for which the caller provides no memory.

@@ -434,7 +434,8 @@ impl Save {
             }
             Kind::Tables => {
                 let target = Target::of(&path, &[])?;
-                save::write_outputs(&target, answer, outputs, &Coordinates::default())?;
+                let at = Coordinates::default();
+                save::write_outputs(&target, answer, outputs, &at, usize::MAX)?;
             }
             Kind::Rows(table) => {
                 table.push(&path, (answer, outputs), moments)?;

@@ -140,3 +140,106 @@ fn only_the_requested_outputs_decide_whether_a_view_has_an_effect() {
     assert!(run("z").contains("b  1.0"), "{}", run("z"));
     assert!(run("s").contains("differs from view to view"), "{}", run("s"));
 }
+
+/// Three moments, two views and seven elements; outputs of which none varies along all of them.
+fn product() -> String {
+    file(
+        "product.mill",
+        "i = context.index()\n\
+         size = footprint.pixel_size(context.footprint())\n\
+         t = convert.to_f32(context.time())\n\
+         output seen: f32 = t * size\n\
+         output each: f32 = i * 0.5\n\
+         output still: f32 = size * 2\n\
+         output sum: f32 = reduce.sum(i * t)\n",
+    )
+}
+
+const PRODUCT: [&str; 8] =
+    ["--view", "a=4x3", "--view", "b=4x3*0.5", "--frame", "0..2", "--count", "7"];
+
+#[test]
+fn axes_that_no_output_needs_are_left_out_of_files_that_would_be_too_large() {
+    let graph = product();
+    let run = |more: &[&str]| seen(&[&["run", &*graph][..], &PRODUCT, more].concat());
+    let limit = ["--limit", "list_length=21"];
+    let with = |more: &[&str]| run(&[&limit[..], more].concat());
+    // Nothing changes where all cells are few enough.
+    let all = run(&["--limit", "list_length=42", "--out", "still", "--save", "csv:-"]);
+    assert!(
+        all.starts_with("frame,time,view,index,still\n0,0.0,a,0,2.0\n0,0.0,a,1,2.0\n"),
+        "{all}"
+    );
+    expect![[r#"
+        view,still
+        a,2.0
+        b,1.0
+        stderr:
+        saved 2 rows to standard output
+        frame and index are left out, as no saved output varies along them: 42 rows would be more than the limit `list_length` allows
+    "#]]
+    .assert_eq(&with(&["--out", "still", "--save", "csv:-"]));
+    expect![[r#"
+        frame,time,view,seen,still
+        0,0.0,a,0.0,2.0
+        0,0.0,b,0.0,1.0
+        1,0.041666666666666664,a,0.041666668,2.0
+        1,0.041666666666666664,b,0.020833334,1.0
+        2,0.08333333333333333,a,0.083333336,2.0
+        2,0.08333333333333333,b,0.041666668,1.0
+        stderr:
+        saved 6 rows to standard output
+        index is left out, as no saved output varies along it: 42 rows would be more than the limit `list_length` allows
+    "#]]
+    .assert_eq(&with(&["--out", "seen", "--out", "still", "--save", "csv:-"]));
+    let path = new_file("product.npy");
+    let shown = path.display().to_string();
+    with(&["--out", "seen", "--save", &shown]);
+    let bytes = std::fs::read(&path).expect("it was written");
+    let header = String::from_utf8_lossy(&bytes[..128]).into_owned();
+    assert!(header.contains("'shape': (3, 2, )"), "{header}");
+    assert_eq!(bytes.len(), 128 + 3 * 2 * 4);
+    let path = new_file("product.csv");
+    let shown = path.display().to_string();
+    let refused = with(&["--out", "seen", "--out", "each", "--save", &shown]);
+    let text = refused.replace(&shown, "FILE");
+    expect![[r#"
+        exit code 3
+        stderr:
+        error: FILE was not written: its outputs together have 42 rows (3 moments × 2 views × 7 elements), the limit is 21
+          help: raise it with --limit list_length=42, or save outputs that vary along fewer axes by themselves: --out NAME
+    "#]]
+    .assert_eq(&text);
+    assert!(!path.exists());
+}
+
+#[test]
+fn only_the_axes_that_a_node_needs_are_limited() {
+    let graph = product();
+    let run = |more: &[&str]| seen(&[&["run", &*graph][..], &PRODUCT, more].concat());
+    let limited = run(&["--limit", "list_length=21", "--format", "json"]);
+    assert_eq!(limited, run(&["--format", "json"]));
+    expect![[r#"
+        exit code 3
+        view  still
+           a    2.0
+           b    1.0
+
+               count  min  mean  max
+        still      2    1   1.5    2
+        stderr:
+        error: sum_value/1: 21 cells (3 moments × 7 elements), the limit is 20
+          help: raise `list_length` to 21 with --limit, or request fewer elements, moments or views at once
+        output `sum` has no value
+    "#]]
+    .assert_eq(&run(&["--limit", "list_length=20", "--out", "sum", "--out", "still"]));
+    let longer = PRODUCT.map(|text| if text == "0..2" { "0..4" } else { text });
+    let longer = [&["run", &*graph, "--limit", "list_length=7"][..], &longer].concat();
+    expect![[r#"
+        exit code 3
+        stderr:
+        error: output `seen` has 10 cells (5 moments × 2 views), the limit is 7
+          help: raise it with --limit list_length=10, or request fewer elements, moments or views at once
+    "#]]
+    .assert_eq(&seen(&longer));
+}

@@ -17,6 +17,7 @@ mod live_gathers;
 mod live_parts;
 mod live_programs;
 mod over_time;
+mod products;
 mod regions;
 mod repeats;
 mod requested_state;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Feature, Limits, Mask, Type};
+use millstream_base::{Feature, Mask, Type};
 use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
@@ -37,9 +37,9 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let mut inputs = binding.with_defaults(inputs, &request.inputs, &outputs);
     let [times, views, count] =
         RequestAxis::ALL.map(|axis| binding.extents[axis as usize].as_ref().map(|(n, _)| *n));
-    let extents = [times, views, count].map(|extent| extent.unwrap_or(1));
-    let cells = extents.into_iter().fold(1, usize::saturating_mul);
-    let limit = request.limits.list_length.min(Limits::LIST_LENGTH.max);
+    // Steps have the axes along which they vary, so the product of all may be larger.
+    let largest = [times, views, count].into_iter().flatten().max().unwrap_or(1);
+    let limit = request.limits.cells();
     let wanted = [&outputs[..], &optional].concat();
     let has_state = plan.depends_on_state(&wanted);
     let n_errors = binding.errors.len();
@@ -50,10 +50,10 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
         let of = count.unwrap_or(1);
         if is_kept { Chosen::Kept { elements: mask, of } } else { Chosen::Masked(mask) }
     });
-    let mut features = if cells <= limit {
+    let mut features = if largest <= limit {
         binding.needs(&outputs, &given)
     } else {
-        binding.errors.push(RequestError::TooManyCells { cells, limit });
+        binding.errors.push(RequestError::TooManyCells { cells: largest, limit });
         Vec::new()
     };
     if times.is_some() && has_state {

@@ -1,9 +1,10 @@
 //! Why a request does not fit a plan.
 
+use millstream_base::diagnostics::counted;
 use millstream_base::{Limits, Type};
 
-use super::OneByOne;
 use super::binding::hint;
+use super::{OneByOne, RequestAxis};
 use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
 
@@ -132,15 +133,32 @@ pub enum RequestError {
         /// The limit.
         limit: usize,
     },
-    /// The request has more cells than the limits allow.
+    /// An axis of the request has more cells than the limits allow, or all of them together where
+    /// every output is written for all.
     #[error("the request has {cells} cells, the limit is {limit}")]
     #[diagnostic(
         code(request::too_many_cells),
         help("{}", fewer_cells(*.cells, "raise `list_length` in the limits"))
     )]
     TooManyCells {
-        /// Number of cells of all axes.
+        /// Number of cells.
         cells: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// An output varies along axes that together have more cells than the limits allow.
+    #[error("output `{output}` has {cells} cells ({product}), the limit is {limit}")]
+    #[diagnostic(
+        code(request::too_large_output),
+        help("{}", fewer_cells(*.cells, "raise `list_length` in the limits"))
+    )]
+    TooLargeOutput {
+        /// The name of the output.
+        output: String,
+        /// Number of its cells.
+        cells: usize,
+        /// The extents of its axes, in words.
+        product: String,
         /// The limit.
         limit: usize,
     },
@@ -172,6 +190,16 @@ pub fn fewer_cells(cells: usize, raise: &str) -> String {
     } else {
         format!("{fewer}; the product of their numbers can be at most {max}")
     }
+}
+
+/// The number of cells of these axes together, and their extents in words.
+pub fn product_in_words(axes: impl IntoIterator<Item = (RequestAxis, usize)>) -> (usize, String) {
+    let (mut cells, mut words) = (1_usize, Vec::new());
+    for (axis, n) in axes {
+        cells = cells.saturating_mul(n);
+        words.push(counted(n as u64, axis.unit()));
+    }
+    (cells, words.join(" × "))
 }
 
 fn numbered(count: usize) -> String {

@@ -66,7 +66,7 @@ impl Chunked {
     /// An output that varies along fewer axes than the request is repeated.
     ///
     /// # Errors
-    /// If the request does not fit the plan, or the evaluation was cancelled.
+    /// If the request does not fit the plan or has too many cells, or the evaluation was cancelled.
     ///
     /// # Panics
     /// If the number of buffers is wrong, or one does not have the lane and size of its output.
@@ -81,6 +81,8 @@ impl Chunked {
             let why = "it writes all elements, but the request is for some".into();
             return Err(EvalError::Unfit { evaluator: self.name(), why });
         }
+        let too_many = |error| EvalError::Request(vec![error]);
+        bound.check_cells(&request.limits).map_err(too_many)?;
         let extents = extents(&bound);
         let n_cells = bound.n_cells();
         assert_eq!(buffers.len(), bound.outputs.len(), "there is a buffer for each output");
@@ -92,7 +94,7 @@ impl Chunked {
                 panic!("{misfit}");
             }
         }
-        let Some(stages) = self.stages(plan, &bound) else {
+        let Some(stages) = self.stages(plan, request, &bound) else {
             return self.evaluate_and_copy(plan, request, buffers);
         };
         let limit = request.limits.bytes;

@@ -91,6 +91,8 @@ impl Chunked {
         if bound.is_for_some() {
             return Err(PrepareError::SomeElements);
         }
+        let too_many = |error| EvalError::Request(vec![error]);
+        bound.check_cells(&request.limits).map_err(too_many)?;
         let single = if bound.n_cells() == 1 { Single::new(plan, &bound) } else { None };
         let way = match single {
             Some(single) => Way::Single(Box::new(single)),

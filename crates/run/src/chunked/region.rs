@@ -50,6 +50,9 @@ pub(super) struct Fusing<'a> {
     pub(super) regions: &'a Regions,
     /// Whether loops are unrolled if their lists are folded.
     pub(super) unrolls: bool,
+    /// Whether choices with several selector values are members of regions. Where all elements take
+    /// one arm they then have the axes of the other arms too, which may be too many cells.
+    selects: bool,
     pub(super) crew: &'a mut Crew,
     /// Whether a step may depend on an input of the request that is a column.
     input_varies: Vec<bool>,
@@ -63,7 +66,7 @@ impl<'a> Fusing<'a> {
     pub(super) fn new(
         plan: &Plan,
         bound: &Bound,
-        (regions, unrolls): (&'a Regions, bool),
+        (regions, unrolls, selects): (&'a Regions, bool, bool),
         crew: &'a mut Crew,
     ) -> Self {
         let mut input_varies = vec![false; plan.steps.len()];
@@ -83,6 +86,7 @@ impl<'a> Fusing<'a> {
         Self {
             regions,
             unrolls,
+            selects,
             crew,
             input_varies,
             frame_varies: FxHashMap::default(),
@@ -141,7 +145,7 @@ impl Walk<'_, Fusing<'_>> {
             if let Some(progress) = self.advance_pipeline(top)? {
                 return Ok(progress);
             }
-            self.stack[top].turn = WITH_CHOICES;
+            self.stack[top].turn = if self.mode.selects { WITH_CHOICES } else { WITHOUT_CHOICES };
         }
         let turn = self.stack[top].turn;
         let choices = turn < WITHOUT_CHOICES;

@@ -100,8 +100,8 @@ impl Walk<'_, Fusing<'_>> {
             Demand::Full => (*own.last().expect("a loop has members"), None),
             Demand::Part(cells) => (cells.shape, Some(cells.mask.clone())),
         };
-        let n_cells = self.shapes.n_cells(shape)?;
         // The plain walk refuses more cells than allowed.
+        let Ok(n_cells) = self.shapes.n_cells(shape) else { return Ok(false) };
         let fits = n_cells.checked_mul(n_rounds).is_some_and(|n| n <= self.shapes.max_cells());
         if shape == Shapes::scalar() || !fits {
             return Ok(false);

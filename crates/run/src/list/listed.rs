@@ -97,7 +97,7 @@ impl Walk<'_, Listed<'_>> {
         loop {
             let next = self.next_of(&mut members, self.root).map_err(|stop| match stop {
                 Stop::All(error) => error,
-                Stop::Cells | Stop::Endless => panic!("shapes are known before a job is made"),
+                Stop::Cells(_) | Stop::Endless => panic!("shapes are known before a job is made"),
             })?;
             let Some(next) = next else { return Ok(()) };
             let step = blocks.steps[next];
@@ -179,7 +179,7 @@ impl Walk<'_, Listed<'_>> {
                 }
                 Ok(false) => demands[i] = None,
                 // It fails by itself in its turn.
-                Err(Stop::Cells | Stop::Endless) => {}
+                Err(Stop::Cells(_) | Stop::Endless) => {}
                 Err(stop) => return Err(stop),
             }
         }

@@ -5,8 +5,9 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Column, Mask, Type};
 use millstream_ir::answer::{Answer, EvalError, LogEntry, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_ir::request::{Bound, BoundData, RequestAxis};
-use millstream_ir::{InputId, LogDetail, Request};
+use millstream_ir::request::{Bound, BoundData, RequestAxis, RequestError, product_in_words};
+use millstream_ir::states::is_state;
+use millstream_ir::{InputId, LogDetail, Request, is_held};
 use millstream_node::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -29,7 +30,7 @@ impl<'a, M: Mode> Walk<'a, M> {
 
     /// The start of an evaluation: nothing is computed.
     pub(crate) fn new(plan: &'a Plan, request: &'a Request, bound: &Bound, mode: M) -> Self {
-        let mut shapes = Shapes::new(request.limits.list_length);
+        let mut shapes = Shapes::new(request.limits.cells());
         let request_axes: Vec<(AxisId, RequestAxis)> = RequestAxis::ALL
             .iter()
             .filter_map(|axis| {
@@ -106,6 +107,7 @@ impl<'a, M: Mode> Walk<'a, M> {
     pub(crate) fn answer(&mut self, bound: &Bound) -> Result<Answer, EvalError> {
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         self.clock.check()?;
+        self.check_outputs(bound)?;
         M::begin(self, bound)?;
         for position in &bound.outputs {
             let output = &self.plan.outputs[*position];
@@ -146,6 +148,42 @@ impl<'a, M: Mode> Walk<'a, M> {
         })
     }
 
+    /// Refuses outputs that have more cells than allowed, before anything is computed. Other steps
+    /// fail when they run.
+    fn check_outputs(&mut self, bound: &Bound) -> Result<(), EvalError> {
+        let (plan, limit) = (self.plan, self.shapes.max_cells());
+        if bound.n_cells() <= limit {
+            return Ok(());
+        }
+        let mut errors = Vec::new();
+        let outputs = bound.outputs.iter().map(|position| &plan.outputs[*position]);
+        for output in outputs.filter(|output| !is_state(&output.name) && !is_held(&output.name)) {
+            if let StepOp::Call(_) = plan.steps[output.source.step].op
+                && let Some(shape) = self.shape_in_root(output.source.step)?
+                && self.shapes.n_cells(shape).is_err()
+                && let Some((cells, product)) = self.product(shape)
+            {
+                let output = output.name.to_string();
+                errors.push(RequestError::TooLargeOutput { output, cells, product, limit });
+            }
+        }
+        if errors.is_empty() { Ok(()) } else { Err(EvalError::Request(errors)) }
+    }
+
+    /// The number of cells of a shape, and its extents in words, if its axes are those of the
+    /// request.
+    pub(super) fn product(&self, shape: ShapeId) -> Option<(usize, String)> {
+        let mut extents = Vec::new();
+        for axis in self.shapes.axes_of(shape) {
+            let (_, of) = self.request_axes.iter().find(|(known, _)| known == axis)?;
+            match self.shapes.extent(*axis) {
+                Extent::Even(n) => extents.push((*of, *n)),
+                Extent::Ragged { .. } | Extent::Symbolic { .. } => return None,
+            }
+        }
+        Some(product_in_words(extents))
+    }
+
     /// The demand on a source: all cells, or if it varies between elements those of the requested
     /// elements.
     pub(super) fn demand(
@@ -179,7 +217,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         match self.shape_of(step, home) {
             Ok(shape) => Ok(Some(shape)),
             Err(Stop::All(error)) => Err(error),
-            Err(Stop::Cells | Stop::Endless) => Ok(None),
+            Err(Stop::Cells(_) | Stop::Endless) => Ok(None),
         }
     }
 
@@ -266,7 +304,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         if whole == shape {
             return Ok((data, shape));
         }
-        // These are no more than the cells of the request, which are within the limits.
+        // Outputs with more cells than allowed were refused.
         let (Ok(n_cells), Ok(n_known), Ok(map)) =
             (self.shapes.n_cells(whole), self.shapes.n_cells(shape), self.shapes.map(whole, shape))
         else {

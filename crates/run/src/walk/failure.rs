@@ -9,6 +9,7 @@ use std::rc::Rc;
 use millstream_base::Mask;
 use millstream_ir::RequestAxis;
 use millstream_ir::answer::NodeFailure;
+use millstream_ir::request::fewer_cells;
 use millstream_node::Failure;
 
 use super::{Cells, Demand, Mode, Place, Stop, Task, Walk};
@@ -201,13 +202,21 @@ impl<M: Mode> Walk<'_, M> {
 
     /// Marks the step of a task as failed because its cells are too many or unknown.
     pub(crate) fn fail_for(&mut self, top: usize, why: &Stop) {
-        let limit = self.limits.list_length;
+        let limit = self.shapes.max_cells();
         let failure = match why {
             Stop::Endless => {
                 Failure::whole("the state it reads exists in an unlimited number of contexts")
             }
-            Stop::Cells | Stop::All(_) => Failure::whole(format!("more than {limit} cells"))
-                .with_help("raise `list_length` in the limits"),
+            Stop::Cells(shape) => match shape.and_then(|shape| self.product(shape)) {
+                Some((cells, product)) => {
+                    let raise = format!("raise `list_length` to {cells} in the limits");
+                    Failure::whole(format!("{cells} cells ({product}), the limit is {limit}"))
+                        .with_help(fewer_cells(cells, &raise))
+                }
+                None => Failure::whole(format!("more than {limit} cells"))
+                    .with_help("raise `list_length` in the limits"),
+            },
+            Stop::All(error) => panic!("the whole evaluation ends: {error}"),
         };
         let slot = self.stack[top].slot;
         self.pending.remove(&slot);

@@ -144,6 +144,6 @@ impl<M: Mode> Walk<'_, M> {
     }
 
     pub(super) fn check_cells(&self, n_cells: usize) -> Result<(), Stop> {
-        if n_cells > self.limits.list_length { Err(Stop::Cells) } else { Ok(()) }
+        if n_cells > self.limits.list_length { Err(Stop::Cells(None)) } else { Ok(()) }
     }
 }

@@ -286,7 +286,7 @@ impl<M: Mode> Walk<'_, M> {
         for (i, writer) in plan.state_writers.iter().enumerate() {
             match self.called_of(i, writer) {
                 Ok(Some(called)) => calls.all.push(called),
-                Ok(None) | Err(Stop::Cells | Stop::Endless) => {
+                Ok(None) | Err(Stop::Cells(_) | Stop::Endless) => {
                     calls.failed.push(Arc::clone(&writer.node));
                 }
                 Err(Stop::All(error)) => return Err(error),
@@ -564,6 +564,6 @@ fn is_coordinate(need: &Need) -> bool {
 fn ended(stop: Stop) -> EvalError {
     match stop {
         Stop::All(error) => error,
-        Stop::Cells | Stop::Endless => panic!("shapes of results that are there are known"),
+        Stop::Cells(_) | Stop::Endless => panic!("shapes of results that are there are known"),
     }
 }

@@ -121,15 +121,15 @@ pub(crate) enum Place {
 pub(crate) enum Stop {
     /// The whole evaluation ends.
     All(EvalError),
-    /// A step has more cells than allowed.
-    Cells,
+    /// A step has more cells than allowed, in this shape if that is known.
+    Cells(Option<ShapeId>),
     /// State is read in an unlimited number of contexts, so the axes of a step cannot be found.
     Endless,
 }
 
 impl From<TooManyCells> for Stop {
-    fn from(_: TooManyCells) -> Self {
-        Self::Cells
+    fn from(TooManyCells(shape): TooManyCells) -> Self {
+        Self::Cells(Some(shape))
     }
 }
 
