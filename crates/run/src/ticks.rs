@@ -18,7 +18,7 @@ use millstream_ir::answer::{
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId};
-use millstream_ir::request::{Request, RequestAxis, RequestError};
+use millstream_ir::request::{Request, RequestAxis, RequestError, product_in_words};
 use millstream_ir::state_failures::withhold;
 use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::States;
@@ -161,8 +161,8 @@ fn in_ticks(
         // reached with several contexts.
         let next = if frame == last && !is_inside { &[][..] } else { &kept };
         for place in places {
-            let request = request.at_frame(frame, place).and_outputs(plan, next);
-            let mut answer = evaluated(&mut parts, evaluator, plan, request, &before)?;
+            let of_frame = request.at_frame(frame, place).and_outputs(plan, next);
+            let mut answer = evaluated(&mut parts, evaluator, plan, of_frame, &before)?;
             failed = marks.failed_in(&answer);
             states = before.clone();
             states.commit(&mut answer);
@@ -170,6 +170,9 @@ fn in_ticks(
             of_tick = std::mem::take(&mut answer.unsettled);
             answer.unsettled = marks.of_results(&steps, &of_tick, is_axis.then_some(place));
             keep_known(plan, &mut answer);
+            if is_axis {
+                check_cells(&answer, frames.len(), &request.limits)?;
+            }
             log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
         }
@@ -345,6 +348,20 @@ fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         views: bound.views,
         count: bound.count,
     })
+}
+
+/// Refuses outputs that have too many cells in this many frames, given their values in one.
+fn check_cells(answer: &Answer, n_frames: usize, limits: &Limits) -> Result<(), EvalError> {
+    let limit = limits.cells();
+    let too_large = answer.outputs.iter().filter_map(|output| {
+        let axes = output.known()?.axes.iter().map(|axis| (*axis, answer.extent(*axis)));
+        let frames = (RequestAxis::Time, n_frames);
+        let (cells, product) = product_in_words(std::iter::once(frames).chain(axes));
+        let output = output.name.to_string();
+        (cells > limit).then_some(RequestError::TooLargeOutput { output, cells, product, limit })
+    });
+    let errors: Vec<RequestError> = too_large.collect();
+    if errors.is_empty() { Ok(()) } else { Err(EvalError::Request(errors)) }
 }
 
 /// The answers of several frames as one.

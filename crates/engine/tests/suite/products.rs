@@ -150,6 +150,28 @@ fn a_node_with_too_many_cells_fails_and_takes_no_other_with_it() {
 }
 
 #[test]
+fn frames_of_state_are_counted_for_each_output() {
+    let text = "input x: f32 = 1\nsum = state.integrate(x)\nclock = state.counter()\n\
+                output each: f32 = sum\noutput n: i32 = clock\n";
+    let program = program(text);
+    let request = |limit| {
+        let limits = Limits { list_length: limit, ..Limits::default() };
+        elements().frames((0..5).collect()).with_limits(limits)
+    };
+    each_evaluator(|name, evaluator| {
+        let answer = program.run_with(evaluator, &request(35)).expect("it fits");
+        assert!(output(&answer, "each").value.is_some(), "{name}");
+        let error = program.run_with(evaluator, &request(34)).expect_err("it has 35 cells");
+        let EvalError::Request(errors) = error else { panic!("{name}: {error}") };
+        let product = "output `each` has 35 cells (5 moments × 7 elements), the limit is 34";
+        assert_eq!(errors[0].to_string(), product, "{name}");
+        let request = request(34).output("n");
+        let answer = program.run_with(evaluator, &request).expect("it fits");
+        assert!(output(&answer, "n").value.is_some(), "{name}");
+    });
+}
+
+#[test]
 fn only_steps_that_run_count() {
     // The arm that no element takes would have too many cells, and so would the choice.
     let program = program(&format!(
