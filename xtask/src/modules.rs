@@ -42,7 +42,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("parts", &["uses"]),
     ("partial", &["join", "marks", "parts", "walk"]),
     ("ticks", &["join", "marks", "partial", "parts"]),
-    ("incremental", &["differing", "frame", "live", "shape", "store", "walk"]),
+    ("incremental", &["differing", "frame", "kernel", "live", "shape", "store", "walk"]),
     ("lazy", &["costs", "walk"]),
     (
         "list",
