@@ -81,8 +81,8 @@ impl Reading {
 pub(super) struct Wanted<'r> {
     /// Its shape if it is demanded in full.
     pub(super) shape: ShapeId,
-    /// The axes of the operands.
-    pub(super) operands: ShapeId,
+    /// Whether all of its parts have the same operands, whose axes are those of `shape`.
+    pub(super) is_strict: bool,
     /// Whether a part of the demand can be computed alone, whatever the demands on the inputs were.
     pub(super) may_extend: bool,
     /// The operands, if an element of the result depends on one element of each: those are none if
@@ -182,20 +182,16 @@ impl Mode for Memoized<'_> {
     ) -> Result<bool, Stop> {
         let mut read = Stamps::new();
         walk.stamps_of(selector, &mut read);
-        let (_, mut operands) = walk.read(selector);
-        let mut all = vec![Read { stamp: 0, place: selector, shape: operands, cells: None }];
+        let (_, of) = walk.read(selector);
+        let mut all = vec![Read { stamp: 0, place: selector, shape: of, cells: None }];
         for Arm { number, place, shape: of, cells } in arms {
             read.push(OF_ARM | *number as u64);
             let cells = Some((cells.0, cells.1.clone()));
             all.push(Read { stamp: read.len(), place: *place, shape: *of, cells });
             walk.stamps_of(*place, &mut read);
-            operands = walk.shapes.union(operands, *of);
         }
-        walk.recall_read(
-            top,
-            read,
-            &Wanted { shape, operands, may_extend: false, by_element: &all },
-        )
+        let wanted = Wanted { shape, is_strict: false, may_extend: false, by_element: &all };
+        walk.recall_read(top, read, &wanted)
     }
 
     /// Without a tolerance the stamp of the result is that of the feature, whose other cells may
@@ -215,7 +211,7 @@ impl Mode for Memoized<'_> {
         let stamp = memo.stamp_of_feature(data, known, layout);
         let found = memo.find(step, &[stamp], slot.index()).next();
         let Some(i) = found.filter(|_| equality == Equality::Exact) else {
-            let wanted = Wanted { shape, operands: shape, may_extend: false, by_element: &[] };
+            let wanted = Wanted { shape, is_strict: false, may_extend: false, by_element: &[] };
             return walk.recall_read(top, Stamps::from_slice(&[stamp]), &wanted);
         };
         memo.shelves[step.index()].entries[i].used = epoch;
@@ -388,7 +384,8 @@ impl Walk<'_, Memoized<'_>> {
             shape = self.shapes.union(shape, of);
         }
         let by_element = &by_element[..];
-        let wanted = Wanted { shape, operands: shape, may_extend: !gathers, by_element };
+        let is_strict = !self.scoped[self.instance_id(self.stack[top].step)];
+        let wanted = Wanted { shape, is_strict, may_extend: !gathers, by_element };
         self.recall_read(top, read, &wanted)
     }
 
@@ -475,9 +472,9 @@ impl Walk<'_, Memoized<'_>> {
     /// The cells of a task's step that are demanded or computed already, over the shape of an
     /// entry; `None` if the entry has other axes than this demand.
     ///
-    /// A choice that is demanded in full has only the axes of the arm if all cells take one arm. If
-    /// only some cells are demanded, the selector is unknown in the others, where it may have
-    /// differed under the same stamp, so such a result cannot be used.
+    /// A step that is demanded in part has all axes along which it may vary; the result of another
+    /// demand or context may have fewer. If another part of the slot takes another arm or has
+    /// another scope, it may vary along the others, so only a strict step uses such a result.
     pub(super) fn wanted_of(
         &mut self,
         top: usize,
@@ -488,8 +485,10 @@ impl Walk<'_, Memoized<'_>> {
             Demand::Full if shape != of.shape => return Ok(None),
             Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
             Demand::Part(cells)
-                if self.shapes.union(shape, cells.shape) == cells.shape
-                    && self.shapes.union(of.operands, shape) == shape =>
+                if shape == cells.shape
+                    || of.is_strict
+                        && self.shapes.union(shape, cells.shape) == cells.shape
+                        && self.shapes.union(of.shape, shape) == shape =>
             {
                 self.shapes.project(cells.shape, &cells.mask, shape)?
             }
