@@ -75,19 +75,24 @@ fn lacks_cells(output: &OutputAnswer) -> bool {
 }
 
 /// Adds the cells that do not fail of the outputs that have no value. State inside scopes is known
-/// only once all cells were evaluated, so outputs of plans that have it stay without a value.
+/// only once all cells were evaluated, so outputs that depend on it stay without a value.
 fn complete(
     plan: &Plan,
     request: &Request,
     answer: &mut Answer,
     lacks_cells: impl Fn(&OutputAnswer) -> bool,
 ) -> Result<(), EvalError> {
-    if answer.n_cells() < 2 || walk::is_required(plan) {
+    if answer.n_cells() < 2 {
         return Ok(());
     }
     let n_asked = request.bind(plan).map_err(EvalError::Request)?.outputs.len();
-    let failed = (0..n_asked).filter(|at| answer.outputs.get(*at).is_some_and(&lacks_cells));
+    let may_be_found =
+        |output: &OutputAnswer| lacks_cells(output) && !reads_state_in_scopes(plan, &output.name);
+    let failed = (0..n_asked).filter(|at| answer.outputs.get(*at).is_some_and(may_be_found));
     let failed: Vec<usize> = failed.collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
     let names = failed.iter().map(|at| answer.outputs[*at].name.to_string());
     let names: Vec<String> = names.collect();
     let request = request.clone().without_partial().only_outputs(&names);
@@ -101,6 +106,15 @@ fn complete(
     add_failures(&mut answer.failures, found.failures);
     merge_marks(&mut answer.unsettled, found.unsettled);
     Ok(())
+}
+
+/// Whether an output depends on the state of a node inside scopes.
+fn reads_state_in_scopes(plan: &Plan, output: &str) -> bool {
+    let Some(at) = plan.output_named(output).filter(|_| walk::is_required(plan)) else {
+        return false;
+    };
+    let above = plan.steps_upstream_of(std::iter::once(plan.outputs[at].source.step));
+    plan.state_writers.iter().any(|writer| above[writer.reader])
 }
 
 /// The answer to a request, of which some cells fail. `whole` is the answer of an evaluator.

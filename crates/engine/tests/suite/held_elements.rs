@@ -137,3 +137,25 @@ fn elements_go_on_in_sessions_also_from_checkpoints() {
         check(&mut session, frame as usize);
     }
 }
+
+#[test]
+fn state_inside_scopes_does_not_hold_other_state() {
+    let text = "fps 10\ninput bad: i32 = 9\ntick = convert.to_i32(context.tick())\n\
+                ok = list.get(list.of(several [1.0]), index: tick == bad ? 1 : 0)\n\
+                a = state.integrate(ok)\n\
+                inner = list.generate(state.integrate(ok * context.index()), count: 2)\n\
+                output a: f32 = a\noutput sum: f32 = list.sum(inner)\n";
+    let program = Engine::new().load(text.as_bytes()).expect("it compiles");
+    let request = Request::new().frame(3).column("bad", vec![9, 1, 9, 2]).with_partial();
+    let alone = |bad: i32| {
+        let request = Request::new().frame(3).set("bad", bad);
+        program.run(&request).expect("it runs").value::<f32>("a")
+    };
+    for request in [request.clone(), request.output("a")] {
+        for evaluator in [&mut Lazy as &mut dyn Evaluator, &mut Chunked::default()] {
+            let answer = program.run_with(evaluator, &request).expect("it runs");
+            let found = answer.partial_column::<f32>("a").expect("it has values");
+            assert_eq!(found, [9, 1, 9, 2].map(alone), "{}", evaluator.name());
+        }
+    }
+}

@@ -33,7 +33,8 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Records where two values differ, if this is in few elements. Of each, only some cells may be
-    /// known; a cell known in one of them counts as changed.
+    /// known; a cell that is not known in both counts as changed, because others may become known
+    /// later under the same stamps.
     pub(super) fn note(
         &mut self,
         (old, old_done): (&Data, Option<&Mask>),
@@ -101,8 +102,7 @@ fn differing_cells(
     let all = Mask::full(n);
     let (old_done, done) = (old_done.unwrap_or(&all), done.unwrap_or(&all));
     let in_both = old_done.intersect(done);
-    let in_one = old_done.union(done).difference(&in_both);
-    if in_one.len() > n / FEW {
+    if old_done.union(done).difference(&in_both).len() > n / FEW {
         return None;
     }
     let mut cells = Vec::new();
@@ -114,7 +114,7 @@ fn differing_cells(
             cells.push(cell as u32);
         }
     }
-    Some(in_one.union(&Mask::from_indices(cells).ok()?))
+    Some(all.difference(&in_both).union(&Mask::from_indices(cells).ok()?))
 }
 
 impl Memo {
