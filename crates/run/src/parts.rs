@@ -303,6 +303,15 @@ struct Fixed {
     n_elements: usize,
 }
 
+/// The beginning of the names of held results. The plan may be that of a part of a larger request,
+/// with results that are held for its other parts; their names begin with fewer of these characters.
+fn mark_in(plan: &Plan) -> String {
+    let inputs = plan.inputs.as_slice().iter().map(|input| &input.name);
+    let names = plan.outputs.iter().map(|output| &output.name).chain(inputs);
+    let longest = names.map(|name| name.chars().take_while(|c| *c == HELD).count()).max();
+    std::iter::repeat_n(HELD, longest.unwrap_or(0) + 1).collect()
+}
+
 /// The steps that differ between parts of a request.
 pub fn varying_steps(plan: &Plan, request: &Request, varying: Varying) -> SideTable<StepId, bool> {
     let steps = Fixed::new(plan, request, varying).steps;
@@ -388,7 +397,7 @@ impl Fixed {
         for member in plan.loops.iter().flat_map(|folded| &folded.members) {
             self.steps[*member].is_in_loop = true;
         }
-        let mut held = Vec::new();
+        let (mut held, mark) = (Vec::new(), mark_in(plan));
         for i in (0..plan.steps.len()).rev() {
             let id = StepId::from_index(i);
             let found = self.steps[id];
@@ -399,7 +408,7 @@ impl Fixed {
                     held.extend((0..LAST).filter(|output| found.reads >> output & 1 != 0).map(
                         |output| {
                             let source = StepSource { step: id, output };
-                            let name = format!("{HELD}{i}{HELD}{output}").into();
+                            let name = format!("{mark}{i}{HELD}{output}").into();
                             Held { source, name, known: Known::No }
                         },
                     ));

@@ -1,9 +1,10 @@
 //! State of many elements, some of which fail in some ticks: each goes on as if it were alone.
 
 use millstream::session::{Ask, Session};
+use millstream::values::Footprint;
 use millstream::{
-    Answer, Chunked, Column, Engine, Evaluator, Given, Incremental, Lazy, List, Program, Request,
-    RequestAxis,
+    Answer, Chunked, Column, Engine, Evaluator, Given, Incremental, Lazy, List, LogDetail, Program,
+    Request, RequestAxis,
 };
 
 const N_FRAMES: i64 = 9;
@@ -158,4 +159,28 @@ fn state_inside_scopes_does_not_hold_other_state() {
             assert_eq!(found, [9, 1, 9, 2].map(alone), "{}", evaluator.name());
         }
     }
+}
+
+/// Blocks of elements of one tick hold results of their own, beside those of the ticks.
+#[test]
+fn blocks_of_a_tick_compute_nothing_that_was_not_requested() {
+    let text = "input k: i32 = 3\nlist = list.of(several [1.0, 2.0, 3.0])\n\
+                n = footprint.pixel_size(context.footprint())\nget = list.get(list, index: context.index())\n\
+                f = list.get(list, index: convert.to_i32(context.tick()))\nkk = list.get(list, index: k)\n\
+                output asked: f32 = kk + f + n\noutput other: f32 = get + kk + f\n\
+                s = state.integrate(convert.to_f32(context.time()))\noutput state: f32 = s + n\n";
+    let program = Engine::new().load(text.as_bytes()).expect("it compiles");
+    let views = vec![Footprint::of_size(4, 3), Footprint::of_size(8, 6)];
+    let request = Request::new().views(views).per_view("k", vec![2, 9]).frames((0..3).collect());
+    let request = request.count(70_000).output("asked").output("state").with_partial();
+    let request = request.with_log(LogDetail::Counts);
+    let answer = program.run_with(&mut Lazy, &request).expect("it runs");
+    let asked = answer.output("asked").expect("it is there").known().expect("a view has values");
+    assert_eq!(answer.cells_of(&asked.axes), 6);
+    let ran: Vec<String> = program
+        .runs(&answer)
+        .filter(|run| run.entry.fate.ran())
+        .map(|run| run.path.to_string())
+        .collect();
+    assert!(ran.iter().any(|path| path == "kk") && ran.iter().all(|path| path != "get"), "{ran:?}");
 }
