@@ -11,7 +11,7 @@ use millstream_node::Data;
 use crate::codec;
 
 /// Raised when keys or the encoding of results change their meaning.
-pub(crate) const FORMAT: u32 = 6;
+pub(crate) const FORMAT: u32 = 7;
 
 /// The first half of a BLAKE3 hash. Results with the same key have the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

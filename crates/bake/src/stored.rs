@@ -1,14 +1,14 @@
 //! Results in the cache: outputs, cuts, and state between ticks, each with the repeats above it that
-//! did not settle.
+//! did not settle. State also has the failures of its node in the ticks before.
 
 use std::sync::Arc;
 
 use millstream_base::NodePath;
-use millstream_ir::Series;
 use millstream_ir::element_states::{Called, Table};
 use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::states::StateParts;
 use millstream_ir::unsettled::Unsettled;
+use millstream_ir::{NodeFailure, Series};
 use millstream_node::Data;
 
 use crate::cache::Cache;
@@ -72,6 +72,58 @@ fn read_unsettled(from: &mut Reader<'_>) -> Option<Vec<Unsettled>> {
     Some(all)
 }
 
+fn write_failures(all: &[NodeFailure], out: &mut Vec<u8>) {
+    codec::number(all.len() as u64, out);
+    for failure in all {
+        codec::bytes(failure.path.as_str().as_bytes(), out);
+        codec::bytes(failure.message.as_bytes(), out);
+        codec::number(failure.help.is_some().into(), out);
+        failure.help.iter().for_each(|help| codec::bytes(help.as_bytes(), out));
+        codec::number(failure.cell.len() as u64, out);
+        for (axis, position) in &failure.cell {
+            codec::bytes(axis.as_bytes(), out);
+            codec::number(*position as u64, out);
+        }
+        codec::number(failure.replayed.is_some().into(), out);
+        codec::number(failure.replayed.unwrap_or_default().cast_unsigned(), out);
+    }
+}
+
+fn read_failures(from: &mut Reader<'_>) -> Option<Vec<NodeFailure>> {
+    let mut all = Vec::new();
+    for _ in 0..from.number()? {
+        let path = NodePath::new(from.text()?);
+        let message = from.text()?.to_owned();
+        let help = if from.number()? > 0 { Some(from.text()?.to_owned()) } else { None };
+        let mut cell = Vec::new();
+        for _ in 0..from.number()? {
+            let axis = axis_of(from.text()?)?;
+            cell.push((axis, usize::try_from(from.number()?).ok()?));
+        }
+        let (is_replayed, frame) = (from.number()? > 0, from.number()?.cast_signed());
+        let replayed = is_replayed.then_some(frame);
+        all.push(NodeFailure { path, message, help, cell, replayed });
+    }
+    Some(all)
+}
+
+/// The name of an axis in the position of a failure.
+fn axis_of(name: &str) -> Option<&'static str> {
+    let of_request = RequestAxis::ALL.into_iter().map(RequestAxis::name);
+    of_request.chain(["item"]).find(|known| *known == name)
+}
+
+/// What is known about a node beside its state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Noted {
+    /// The repeats that its state depends on and that did not settle.
+    pub(crate) unsettled: Vec<Unsettled>,
+    /// The failures of its next state in the ticks so far, each with its frame.
+    pub(crate) failures: Vec<NodeFailure>,
+    /// Whether its next state failed in the last tick, so that this is not the state after it.
+    pub(crate) is_held: bool,
+}
+
 /// The names of the state of a node, which are not stored.
 pub(crate) struct Named {
     /// The path of the node.
@@ -86,13 +138,11 @@ pub(crate) struct Named {
 
 /// The state of one node as bytes: its variables, or its table. `None` if it has no state, or a part
 /// of it has no encoding.
-pub(crate) fn state_bytes(
-    states: &StateParts,
-    named: &Named,
-    unsettled: &[Unsettled],
-) -> Option<Vec<u8>> {
+pub(crate) fn state_bytes(states: &StateParts, named: &Named, noted: &Noted) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    write_unsettled(unsettled, &mut out);
+    write_unsettled(&noted.unsettled, &mut out);
+    write_failures(&noted.failures, &mut out);
+    codec::number(noted.is_held.into(), &mut out);
     codec::number(states.n_ticks, &mut out);
     codec::number(states.count.map_or(u64::MAX, |n| n as u64), &mut out);
     for variable in &named.variables {
@@ -128,15 +178,12 @@ pub(crate) fn state_bytes(
     Some(out)
 }
 
-/// Reads the state of one node into the states, and returns the repeats that it depends on and that
-/// did not settle.
-pub(crate) fn read_state(
-    bytes: &[u8],
-    named: &Named,
-    states: &mut StateParts,
-) -> Option<Vec<Unsettled>> {
+/// Reads the state of one node into the states, and returns what else is known about the node.
+pub(crate) fn read_state(bytes: &[u8], named: &Named, states: &mut StateParts) -> Option<Noted> {
     let mut from = Reader(bytes);
     let unsettled = read_unsettled(&mut from)?;
+    let failures = read_failures(&mut from)?;
+    let noted = Noted { unsettled, failures, is_held: from.number()? > 0 };
     states.n_ticks = from.number()?;
     states.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
     for variable in &named.variables {
@@ -151,7 +198,7 @@ pub(crate) fn read_state(
         let table = read_table(&mut from, &named.columns)?;
         states.tables.push((Arc::clone(&named.path), Arc::new(table)));
     }
-    from.0.is_empty().then_some(unsettled)
+    from.0.is_empty().then_some(noted)
 }
 
 fn read_table(from: &mut Reader<'_>, columns: &[Arc<str>]) -> Option<Table> {

@@ -24,7 +24,7 @@ use crate::terminal::{eprint, visible};
 use crate::{gaps, interrupt, mesh};
 
 /// The number of rows written at once.
-const BLOCK: usize = 1 << 16;
+pub(crate) const BLOCK: usize = 1 << 16;
 
 /// The source of a column's entries.
 enum Source<'a> {
@@ -346,15 +346,7 @@ impl Source<'_> {
             }
             Self::Items(list) => list.slice(rows),
             Self::Missing(filler) => Column::filled(filler, rows.len()),
-            Self::Series(Series { data: Data::One(value), .. }) => {
-                Column::filled(value, rows.len())
-            }
-            Self::Series(series @ Series { data: Data::Many(column), .. }) => {
-                if column.len() == span.n_rows {
-                    return column.slice(rows);
-                }
-                column.gather(rows.map(|row| answer.entry(series, &span.axes, row)))
-            }
+            Self::Series(series) => answer.rows_over(series, &span.axes, rows),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Answers: the values of the outputs, the failures, and the log of what ran.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -504,13 +505,15 @@ impl Answer {
     /// The series with an entry per cell of these axes, which are ordered as in
     /// [`RequestAxis::ALL`] and include its own.
     pub fn column_over(&self, series: &Series, axes: &[RequestAxis]) -> Column {
-        let n_cells = self.cells_of(axes);
+        self.rows_over(series, axes, 0..self.cells_of(axes))
+    }
+
+    /// Some of the entries that [`column_over`](Self::column_over) returns.
+    pub fn rows_over(&self, series: &Series, axes: &[RequestAxis], rows: Range<usize>) -> Column {
         match &series.data {
-            Data::One(value) => Column::filled(value, n_cells),
-            Data::Many(column) if column.len() == n_cells => column.clone(),
-            Data::Many(column) => {
-                column.gather((0..n_cells).map(|cell| self.entry(series, axes, cell)))
-            }
+            Data::One(value) => Column::filled(value, rows.len()),
+            Data::Many(column) if column.len() == self.cells_of(axes) => column.slice(rows),
+            Data::Many(column) => column.gather(rows.map(|row| self.entry(series, axes, row))),
         }
     }
 

@@ -11,14 +11,14 @@ impl Failed {
         Self(vec![Vec::new(); n_nodes])
     }
 
-    /// Whether the next state of a node failed.
-    pub(super) fn is_of(&self, node: usize) -> bool {
-        !self.0[node].is_empty()
+    /// The failures of the next state of a node.
+    pub(super) fn of(&self, node: usize) -> &[NodeFailure] {
+        &self.0[node]
     }
 
     /// Whether the next state of any of these nodes failed.
     pub(super) fn concerns(&self, depends: &[bool]) -> bool {
-        (0..depends.len()).any(|node| depends[node] && self.is_of(node))
+        (0..depends.len()).any(|node| depends[node] && !self.of(node).is_empty())
     }
 
     /// Adds failures of the next state of a node, each failed node once.

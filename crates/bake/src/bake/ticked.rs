@@ -9,8 +9,8 @@
 //! where computing them takes long, see [`Between`]. Where they are stored already, the outputs of the
 //! frame are computed from them.
 //!
-//! An element whose next state of a node fails keeps that state. What depends on it from then on is not stored, so
-//! that each bake finds and tells the failure again.
+//! An element whose next state of a node fails keeps that state. State is stored with such failures, so that
+//! each bake tells them again. Outputs that depend on it from then on are not stored.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ use super::failed::Failed;
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, marks_of};
 use crate::cuts::Way;
 use crate::keys::MARK;
-use crate::stored::{self, Named, Stored};
+use crate::stored::{self, Named, Noted, Stored};
 
 /// Ticks between two stored states take at least this many times as long as storing one, times the
 /// gain of the bake.
@@ -308,9 +308,7 @@ impl Ticks<'_, '_, '_> {
         }
         for before in (self.next..tick).rev() {
             if let Some(state) = self.stored_state(before) {
-                (self.states, self.unsettled) = state;
-                self.next = before + 1;
-                self.failed = Failed::new(self.kept.len());
+                self.go_to(before + 1, state);
                 break;
             }
         }
@@ -326,8 +324,19 @@ impl Ticks<'_, '_, '_> {
         (0..self.kept.len()).filter(|node| self.kept[*node]).collect()
     }
 
+    /// Goes on before a tick, with the state before it.
+    fn go_to(&mut self, tick: usize, (states, noted): (States, Vec<Noted>)) {
+        self.states = states;
+        self.next = tick;
+        self.failed = Failed::new(noted.len());
+        for (node, noted) in noted.into_iter().enumerate() {
+            self.unsettled[node] = noted.unsettled;
+            self.failed.add(node, noted.failures);
+        }
+    }
+
     /// The stored state after a tick.
-    fn stored_state(&mut self, tick: usize) -> Option<(States, Vec<Vec<Unsettled>>)> {
+    fn stored_state(&mut self, tick: usize) -> Option<(States, Vec<Noted>)> {
         let mut keys = Vec::new();
         for node in self.nodes() {
             let key = self.look_up.keys.state_key(node, tick)?;
@@ -337,12 +346,12 @@ impl Ticks<'_, '_, '_> {
             keys.push((node, key));
         }
         let mut states = StateParts::default();
-        let mut unsettled = vec![Vec::new(); self.kept.len()];
+        let mut noted = vec![Noted::default(); self.kept.len()];
         for (node, key) in keys {
             let bytes = self.look_up.cache.get(key)?;
-            unsettled[node] = stored::read_state(&bytes, &self.named(node), &mut states)?;
+            noted[node] = stored::read_state(&bytes, &self.named(node), &mut states)?;
         }
-        Some((states.into(), unsettled))
+        Some((states.into(), noted))
     }
 
     /// The names of the state of a node.
@@ -390,12 +399,13 @@ impl Ticks<'_, '_, '_> {
         };
         let request = self.asking(&self.names_of(asked.outputs));
         let before: Vec<Mark> = Mark::of_state(&self.unsettled).collect();
-        if let Some((states, unsettled)) = self.stored_state(asked.tick) {
+        // State that is held because the next one fails is not that after the tick.
+        let is_after = |(_, noted): &(States, Vec<Noted>)| !noted.iter().any(|it| it.is_held);
+        if let Some((states, noted)) = self.stored_state(asked.tick).filter(is_after) {
             let Some(request) = after.given_to(Some(&states), &results, request) else {
                 return self.tick(parts, evaluator, Some(asked));
             };
-            (self.states, self.unsettled) = (states, unsettled);
-            self.next += 1;
+            self.go_to(asked.tick + 1, (states, noted));
             return self.show((after, shown, evaluator), asked, (request, &results, before));
         }
         if !self.between.any_varies(&self.given) {
@@ -496,6 +506,7 @@ impl Ticks<'_, '_, '_> {
         };
         let next_states: Vec<NextState> = (0..self.kept.len()).map(state_of).collect();
         self.states.commit(&mut answer);
+        let held: Vec<usize> = failed.iter().map(|(node, _)| *node).collect();
         self.note_failures(failed, frame);
         if let Some(shown) = shown {
             self.take_between(shown, 0, &mut answer, &marks);
@@ -511,7 +522,7 @@ impl Ticks<'_, '_, '_> {
                 self.unsettled[node] = next_states[node].marks(&self.unsettled[node], next);
             }
         }
-        self.store();
+        self.store(&held);
         self.next += 1;
         Ok((answer, marks))
     }
@@ -524,8 +535,9 @@ impl Ticks<'_, '_, '_> {
         }
     }
 
-    /// Stores the state after this tick if enough time has passed since the last one.
-    fn store(&mut self) {
+    /// Stores the state after this tick if enough time has passed since the last one. `held` are the
+    /// nodes whose next state failed.
+    fn store(&mut self, held: &[usize]) {
         if self.since < self.storing * SHARE * self.look_up.bake.gain
             || self.look_up.cache.limit() == 0
         {
@@ -535,14 +547,14 @@ impl Ticks<'_, '_, '_> {
         let states = StateParts::from(&self.states);
         for node in self.nodes() {
             let Some(key) = self.look_up.keys.state_key(node, self.next) else { continue };
-            let depends = self.look_up.keys.depends_of_node(node);
-            let has_failed = self.failed.is_of(node) || self.failed.concerns(&depends);
-            if has_failed || self.look_up.cache.contains(key) {
+            if self.look_up.cache.contains(key) {
                 continue;
             }
             let named = self.named(node);
-            let unsettled = &self.unsettled[node];
-            if let Some(bytes) = stored::state_bytes(&states, &named, unsettled) {
+            let (unsettled, failures) =
+                (self.unsettled[node].clone(), self.failed.of(node).to_vec());
+            let noted = Noted { unsettled, failures, is_held: held.contains(&node) };
+            if let Some(bytes) = stored::state_bytes(&states, &named, &noted) {
                 self.look_up.cache.put(key, &bytes);
             }
         }

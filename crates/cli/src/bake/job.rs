@@ -45,7 +45,7 @@ pub(super) fn job(
         let text = format!("`{}` is the contact sheet of --sheet", sheet::NAME);
         return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
     }
-    let saves = Saves::of(&names, args.frames().len(), args.depth)?;
+    let saves = Saves::of(&names, (args.frames().len(), limits.cells()), args.depth)?;
     if args.depth.is_some() {
         refuse_depth(&saves)?;
     }

@@ -1,9 +1,11 @@
 //! Frames as rows of one table: a column for the frame, one for the time, one for the element if
-//! there are several, and the outputs. Lists of equal length, and tables, may take one row per item.
+//! elements are rows, and the outputs. Lists of equal length, and tables, may take one row per item.
 //! The cells of outputs without a value, because a node failed, are absent.
 
+use std::ops::Range;
+
 use millstream::Answer;
-use millstream::evaluate::OutputAnswer;
+use millstream::evaluate::{OutputAnswer, RequestAxis};
 use millstream::values::{Column, Table, Type};
 use millstream_io::ColumnSpec;
 
@@ -92,52 +94,69 @@ impl Rows {
     }
 }
 
-/// The rows of the outputs of an answer, of which some have values; `None` if their items are not
-/// rows.
-pub(super) fn rows(
-    answer: &Answer,
-    outputs: &[&OutputAnswer],
-    (frames, fps): (&[i64], f64),
-    layout: Layout,
-) -> Option<Rows> {
-    let items = match layout {
-        Layout::Items => {
-            let there = outputs.iter().copied().filter(|output| output.value.is_some());
-            Some(save::items(answer, &there.collect::<Vec<_>>())?)
-        }
-        Layout::Cells => None,
-    };
-    let n_times = answer.times.unwrap_or(1);
-    let count = answer.count.unwrap_or(1);
-    let n_rows = items.as_ref().map_or(n_times * count, |(_, n)| *n);
-    let inner = if items.is_some() { n_rows.max(1) } else { count.max(1) };
-    let time_of = |row: usize| (row / inner).min(frames.len() - 1);
-    let n_keys = n_keys(layout, answer.count);
-    let mut rows = Rows { n_keys, specs: Vec::new(), columns: Vec::new(), is_absent: Vec::new() };
-    rows.add("frame", (0..n_rows).map(|row| frames[time_of(row)]).collect());
-    rows.add("time", (0..n_rows).map(|row| frames[time_of(row)] as f64 / fps).collect());
-    if let Some((items, _)) = items {
+/// The outputs of an answer for some frames; some of them have values.
+#[derive(Clone, Copy)]
+pub(super) struct OfFrames<'a> {
+    pub(super) answer: &'a Answer,
+    pub(super) outputs: &'a [&'a OutputAnswer],
+    pub(super) frames: &'a [i64],
+    /// Frames per second.
+    pub(super) fps: f64,
+}
+
+impl OfFrames<'_> {
+    fn rows(&self, n_keys: usize, frames: impl Iterator<Item = i64> + Clone) -> Rows {
+        let mut rows =
+            Rows { n_keys, specs: Vec::new(), columns: Vec::new(), is_absent: Vec::new() };
+        rows.add("frame", frames.clone().collect());
+        rows.add("time", frames.map(|frame| frame as f64 / self.fps).collect());
+        rows
+    }
+
+    /// The items of lists, or the rows of a table, of a single frame; `None` if they are not rows.
+    pub(super) fn items(&self) -> Option<Rows> {
+        let there = self.outputs.iter().copied().filter(|output| output.value.is_some());
+        let (items, n_rows) = save::items(self.answer, &there.collect::<Vec<_>>())?;
+        let frames = std::iter::repeat_n(self.frames[0], n_rows);
+        let mut rows = self.rows(n_keys(Layout::Items, None), frames);
         let mut items = items.into_iter();
-        for output in outputs {
+        for output in self.outputs {
             match (&output.value, output.ty.element()) {
                 (None, Some(element)) => rows.add_absent(&output.name, element, n_rows),
                 // A table has several columns, and is the only output.
                 _ => {
-                    let n = if outputs.len() == 1 { usize::MAX } else { 1 };
+                    let n = if self.outputs.len() == 1 { usize::MAX } else { 1 };
                     items.by_ref().take(n).for_each(|(spec, list)| rows.add(&spec.name, list));
                 }
             }
         }
-        return Some(rows);
+        Some(rows)
     }
-    if answer.count.is_some() {
-        rows.add("index", (0..n_rows).map(|row| (row % count) as i32).collect());
+
+    /// The number of cells, over these elements.
+    pub(super) fn n_cells(&self, count: Option<usize>) -> usize {
+        self.frames.len() * count.unwrap_or(1)
     }
-    for output in outputs {
-        match &output.value {
-            Some(series) => rows.add(&output.name, answer.full_column(series)),
-            None => rows.add_absent(&output.name, output.ty, n_rows),
+
+    /// Some of the cells; without a number of elements, the elements are not rows, because each
+    /// output is the same for all of them.
+    pub(super) fn cells(&self, count: Option<usize>, range: Range<usize>) -> Rows {
+        let n = count.unwrap_or(1).max(1);
+        let frames = range.clone().map(|row| self.frames[row / n]);
+        let mut rows = self.rows(n_keys(Layout::Cells, count), frames);
+        if count.is_some() {
+            rows.add("index", range.clone().map(|row| (row % n) as i32).collect());
         }
+        let axes = [RequestAxis::Time, RequestAxis::Index];
+        let axes = if count.is_some() { &axes[..] } else { &axes[..1] };
+        for output in self.outputs {
+            match &output.value {
+                Some(series) => {
+                    rows.add(&output.name, self.answer.rows_over(series, axes, range.clone()));
+                }
+                None => rows.add_absent(&output.name, output.ty, range.len()),
+            }
+        }
+        rows
     }
-    Some(rows)
 }

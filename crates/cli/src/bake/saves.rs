@@ -11,6 +11,7 @@ use millstream_io::pictures::{AnimationFormat, AnimationWriter, Depth, PictureFo
 
 use super::content::{Content, Listed};
 use super::manifest;
+use super::rows::OfFrames;
 use super::table::{self, FramesTable};
 use crate::outcome::{Exit, Stop};
 use crate::picture::{PictureTarget, VIEW, is_field, numbered};
@@ -95,7 +96,7 @@ fn usage(text: String, help: &str) -> Stop {
 }
 
 impl Save {
-    fn of(name: &str, n_frames: usize) -> Result<Self, Stop> {
+    fn of(name: &str, n_frames: usize, most_rows: usize) -> Result<Self, Stop> {
         let path = Path::new(name);
         if path.file_name().is_none_or(|file| file != name) {
             let text = format!("`--save {name}` is not a file name inside the directory of -o");
@@ -131,7 +132,11 @@ impl Save {
                     let help = "write # in the name in place of the number, such as mesh.####.ply";
                     return Err(usage(text, help));
                 }
-                if is_many || is_mesh { Kind::Tables } else { Kind::Rows(FramesTable::default()) }
+                if is_many || is_mesh {
+                    Kind::Tables
+                } else {
+                    Kind::Rows(FramesTable::new(most_rows))
+                }
             }
         };
         Ok(Self { name: name.to_owned(), kind, n_left_out: 0 })
@@ -139,13 +144,14 @@ impl Save {
 }
 
 impl Saves {
-    /// Parses the file names of `--save`.
+    /// Parses the file names of `--save`. Tables of all frames have at most so many rows for elements
+    /// along which no output varies.
     pub(super) fn of(
         names: &[String],
-        n_frames: usize,
+        (n_frames, most_rows): (usize, usize),
         depth: Option<Depth>,
     ) -> Result<Self, Stop> {
-        let all = names.iter().map(|name| Save::of(name, n_frames));
+        let all = names.iter().map(|name| Save::of(name, n_frames, most_rows));
         let all = all.collect::<Result<Vec<_>, _>>()?;
         for (i, save) in all.iter().enumerate() {
             if all[..i].iter().any(|known| known.name == save.name) {
@@ -438,7 +444,8 @@ impl Save {
                 save::write_outputs(&target, answer, outputs, &at, usize::MAX)?;
             }
             Kind::Rows(table) => {
-                table.push(&path, (answer, outputs), moments)?;
+                let (frames, fps, n_frames) = moments;
+                table.push(&path, OfFrames { answer, outputs, frames, fps }, n_frames)?;
             }
             Kind::GivenUp => return Ok(None),
         }

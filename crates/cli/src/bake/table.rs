@@ -5,30 +5,35 @@
 //! the last frame. Their table is written in both layouts at once, and the items are given up at
 //! the first frame in which the lengths differ. An output without a value leaves its cells empty.
 //!
+//! If all cells were too many rows, and no output varies along the elements, these are left out, as
+//! `run` does.
+//!
 //! An array has an axis for the frames and one for the elements or the items, so each frame must have
 //! equally many items.
 
 use std::path::Path;
 
-use millstream::Answer;
 use millstream::diagnostics::counted;
-use millstream::evaluate::OutputAnswer;
+use millstream::evaluate::{OutputAnswer, RequestAxis};
 use millstream::values::{Column, Table, Type};
 use millstream_io::{ColumnSpec, Format, TableWriter, WriteOptions};
 
-use super::rows::{Layout, Rows, n_keys, rows};
+use super::rows::{Layout, OfFrames, Rows, n_keys};
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
 use crate::save;
-use crate::terminal::visible;
+use crate::terminal::{eprint, visible};
 
 /// A table that grows frame by frame.
-#[derive(Default)]
 pub(super) struct FramesTable {
     /// The layouts that fit all frames so far; empty before the first one.
     written: Vec<Written>,
     /// Why the format cannot hold one of the layouts.
     refusal: Option<Stop>,
+    /// Whether elements are rows; known from the first frame on.
+    has_elements: Option<bool>,
+    /// The number of rows above which elements are left out, if no output varies along them.
+    most_rows: usize,
 }
 
 /// The table in one layout.
@@ -41,68 +46,48 @@ struct Written {
 }
 
 impl FramesTable {
+    /// A table of at most so many rows for which elements are rows.
+    pub(super) fn new(most_rows: usize) -> Self {
+        Self { written: Vec::new(), refusal: None, has_elements: None, most_rows }
+    }
+
     /// Adds the rows of some frames; `n_frames` is the number of all frames.
     pub(super) fn push(
         &mut self,
         path: &Path,
-        (answer, outputs): (&Answer, &[&OutputAnswer]),
-        (frames, fps, n_frames): (&[i64], f64, usize),
+        of: OfFrames<'_>,
+        n_frames: usize,
     ) -> Result<(), Stop> {
         let is_npy = Format::of_path(path).is_ok_and(|it| it == Format::NPY);
-        let rows_in = |layout| -> Option<Rows> {
-            let rows = rows(answer, outputs, (frames, fps), layout)?;
-            Some(if is_npy { rows.of_outputs() } else { rows })
-        };
+        let count = of.answer.count;
+        let has_elements = *self.has_elements.get_or_insert_with(|| {
+            let n_rows = n_frames.saturating_mul(count.unwrap_or(1));
+            n_rows <= self.most_rows || !is_left_out(path, of.outputs, n_rows)
+        });
+        let count = count.filter(|_| has_elements);
+        let added = Added { path, of, n_frames, count, is_npy };
         let before: Vec<(Layout, Option<Written>)> = if self.written.is_empty() {
-            let types: Vec<Type> = outputs.iter().map(|output| output.ty).collect();
-            let possible = Layout::possible(&types, answer.count).into_iter();
+            let types: Vec<Type> = of.outputs.iter().map(|output| output.ty).collect();
+            let possible = Layout::possible(&types, of.answer.count).into_iter();
             possible.map(|layout| (layout, None)).collect()
         } else {
             self.written.drain(..).map(|written| (written.layout, Some(written))).collect()
         };
         let mut other = None;
         for (layout, written) in before {
-            let Some(rows) = rows_in(layout) else { continue };
-            let is_of_items = is_npy && layout == Layout::Items;
-            let of_items =
-                is_of_items.then(|| (frames[0], rows.columns.first().map_or(0, Column::len)));
-            let mut written = match written {
-                Some(written) if written.specs == rows.specs => {
-                    if let (Some(first), Some(now)) = (written.first, of_items)
-                        && first.1 != now.1
-                    {
-                        other = Some(unequal_frames(path, outputs, first, now));
-                        continue;
-                    }
-                    written
+            match added.write(layout, written) {
+                Ok(written) => self.written.extend(written),
+                Err(Unwritten::OtherColumns(stop)) => other = Some(stop),
+                Err(Unwritten::Refused(stop)) => {
+                    self.refusal.get_or_insert(stop);
                 }
-                Some(written) => {
-                    other = Some(other_columns(path, &written.specs, &rows.specs));
-                    continue;
-                }
-                None => match Target::of(path, &[])?.writer_with(
-                    rows.specs.clone(),
-                    WriteOptions {
-                        axes: axes(n_frames, of_items.map(|(_, n)| n).or(answer.count)),
-                        has_gaps: outputs.len() > 1,
-                        ..WriteOptions::default()
-                    },
-                ) {
-                    Ok(writer) => Written { layout, writer, specs: rows.specs, first: of_items },
-                    Err(refusal) => {
-                        self.refusal.get_or_insert(refusal);
-                        continue;
-                    }
-                },
-            };
-            let pushed = written.writer.write_rows_without(&rows.columns, &rows.is_absent);
-            pushed.map_err(|error| stop(&error))?;
-            self.written.push(written);
+                Err(Unwritten::Failed(stop)) => return Err(stop),
+            }
         }
         if !self.written.is_empty() {
             return Ok(());
         }
-        let unequal = || save::unequal(&path.display().to_string(), outputs);
+        let unequal = || save::unequal(&path.display().to_string(), of.outputs);
         let why = other.or_else(unequal).or_else(|| self.refusal.take());
         Err(why.unwrap_or_else(|| no_rows(path)))
     }
@@ -116,6 +101,106 @@ impl FramesTable {
         };
         written.writer.finish().map(drop).map_err(|error| stop(&error))
     }
+}
+
+/// Why rows were not written.
+enum Unwritten {
+    /// They do not go with those before.
+    OtherColumns(Stop),
+    /// The format cannot hold them.
+    Refused(Stop),
+    /// The file cannot be written.
+    Failed(Stop),
+}
+
+/// Frames that are added to a table.
+struct Added<'a> {
+    path: &'a Path,
+    of: OfFrames<'a>,
+    n_frames: usize,
+    /// The number of elements, if they are rows.
+    count: Option<usize>,
+    is_npy: bool,
+}
+
+impl Added<'_> {
+    /// Writes the rows in a layout, block by block. `None` if items are not rows.
+    fn write(
+        &self,
+        layout: Layout,
+        mut written: Option<Written>,
+    ) -> Result<Option<Written>, Unwritten> {
+        if layout == Layout::Items {
+            let Some(rows) = self.of.items() else { return Ok(None) };
+            return self.write_rows(layout, written, rows).map(Some);
+        }
+        let (n_cells, mut start) = (self.of.n_cells(self.count), 0);
+        while start < n_cells || written.is_none() {
+            let end = n_cells.min(start + save::BLOCK);
+            let rows = self.of.cells(self.count, start..end);
+            written = Some(self.write_rows(layout, written, rows)?);
+            start = end;
+        }
+        Ok(written)
+    }
+
+    fn write_rows(
+        &self,
+        layout: Layout,
+        written: Option<Written>,
+        rows: Rows,
+    ) -> Result<Written, Unwritten> {
+        let rows = if self.is_npy { rows.of_outputs() } else { rows };
+        let n_items = rows.columns.first().map_or(0, Column::len);
+        let of_items =
+            (self.is_npy && layout == Layout::Items).then_some((self.of.frames[0], n_items));
+        let mut written = match written {
+            Some(written) if written.specs != rows.specs => {
+                let other = other_columns(self.path, &written.specs, &rows.specs);
+                return Err(Unwritten::OtherColumns(other));
+            }
+            Some(written) => {
+                if let (Some(first), Some(now)) = (written.first, of_items)
+                    && first.1 != now.1
+                {
+                    let other = unequal_frames(self.path, self.of.outputs, first, now);
+                    return Err(Unwritten::OtherColumns(other));
+                }
+                written
+            }
+            None => {
+                let options = WriteOptions {
+                    axes: axes(self.n_frames, of_items.map(|(_, n)| n).or(self.count)),
+                    has_gaps: self.of.outputs.len() > 1,
+                    ..WriteOptions::default()
+                };
+                let target = Target::of(self.path, &[]);
+                let writer = target.and_then(|it| it.writer_with(rows.specs.clone(), options));
+                let writer = writer.map_err(Unwritten::Refused)?;
+                Written { layout, writer, specs: rows.specs, first: of_items }
+            }
+        };
+        let pushed = written.writer.write_rows_without(&rows.columns, &rows.is_absent);
+        pushed.map_err(|error| Unwritten::Failed(stop(&error)))?;
+        Ok(written)
+    }
+}
+
+/// Whether the elements are no rows, because no output varies along them; if so, reports that.
+fn is_left_out(path: &Path, outputs: &[&OutputAnswer], n_rows: usize) -> bool {
+    // An output that has no value in the first frame may vary in others.
+    let is_same = |output: &&OutputAnswer| {
+        output.value.as_ref().is_some_and(|it| !it.axes.contains(&RequestAxis::Index))
+    };
+    if !outputs.iter().all(is_same) {
+        return false;
+    }
+    eprint(&format!(
+        "index is left out of {}, as no saved output varies along it: {n_rows} rows would be more \
+         than the limit `list_length` allows\n",
+        visible(&path.display().to_string())
+    ));
+    true
 }
 
 /// The extents of the axes of an array of `n` elements or items per frame.

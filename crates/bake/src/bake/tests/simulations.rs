@@ -287,3 +287,42 @@ fn elements_go_on_where_others_fail() {
         done.expect("it bakes");
     }
 }
+
+#[test]
+fn a_bake_resumes_after_a_tick_that_failed() {
+    let (engine, runs) = engine();
+    let store = Store::new("after-a-failure");
+    let text = "input bad: i32 = 9\ntick = convert.to_i32(context.tick())\n\
+                item = list.get(list.of(several [1, 2]), index: tick == bad ? 7 : 1)\n\
+                sum = state.feedback(next, initial: 0)\n\
+                next = test.work(sum, label: 1) + convert.to_f64(item)\n\
+                output y: f64 = sum\noutput z: f64 = next\n";
+    let program = engine.load(text.as_bytes()).expect("it compiles");
+    let request = Request::new().column("bad", vec![9, 1, 3, 5]).with_partial();
+    // What a bake answers for each frame, and the number of evaluations of the next state.
+    let told = |frames: std::ops::Range<i64>, cache: &mut Cache| {
+        let mut bake =
+            Bake::new(program.plan(), request.clone(), frames.collect()).expect("it fits");
+        bake.gain = 0;
+        let mut all = Vec::new();
+        let done = bake.run(cache, &mut Lazy, &mut |_, _| true, &mut |part| {
+            let failures: BTreeSet<String> =
+                part.answer.failures.iter().map(ToString::to_string).collect();
+            let values = ["y", "z"].map(|output| part.answer.column::<f64>(output));
+            all.push((bake.frames[part.positions.start], failures, values));
+            Ok::<(), Infallible>(())
+        });
+        done.expect("it bakes");
+        let n = taken(&runs).first().map_or(0, |(_, n)| *n);
+        (all, n)
+    };
+    type Told = Vec<(i64, BTreeSet<String>, [Option<Vec<f64>>; 2])>;
+    for frames in [0..4, 2..6, 4..8, 6..8] {
+        let (expected, _): (Told, _) = told(frames.clone(), &mut Cache::none());
+        let (found, n) = told(frames.clone(), &mut store.open());
+        assert_eq!(found, expected, "{frames:?}");
+        // A tick of four elements runs at most twice: for the state, and for outputs that depend on
+        // a failure. From the first failure on, the last bake would play seven ticks.
+        assert!(n <= 8 * (frames.end - frames.start) as usize, "{n} evaluations of {frames:?}");
+    }
+}
