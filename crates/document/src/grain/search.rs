@@ -32,11 +32,12 @@ const MAX_INSIDE: usize = 200;
 /// The maximum number of selectors to look for at a time.
 const MAX_KNOWN: usize = 256;
 
-/// The maximum number of selectors that are compared before one is chosen.
+/// The maximum number of selectors that are compared before one is chosen, besides those that break
+/// the same cycle.
 const MAX_TRIED: usize = 16;
 
-/// The maximum number of nodes to visit.
-const MAX_EXAMINED: usize = 1 << 21;
+/// The maximum number of nodes to visit, which takes about a second.
+const MAX_EXAMINED: usize = 1 << 18;
 
 /// The hint for a cycle in a combination of selectors, which may be one that cannot occur.
 const NEGATE: &str = "remove one of these links; if these selectors never have these values \
@@ -93,6 +94,15 @@ pub(super) struct Part {
     pub(super) guard: Function,
     /// The values of selectors, in words.
     pub(super) when: Vec<String>,
+}
+
+impl Part {
+    /// Other nodes in the same cases.
+    fn with_nodes(&self, nodes: Named<Node>) -> Self {
+        let Self { taken, groups, guard, when, .. } = self;
+        let (taken, groups) = (taken.clone(), groups.clone());
+        Self { nodes, taken, groups, guard: *guard, when: when.clone() }
+    }
 }
 
 impl Search<'_, '_> {
@@ -184,7 +194,7 @@ impl Search<'_, '_> {
         for component in self.components(part) {
             let fine = self.grain.plain_order(&component.nodes);
             if !fine.cycles.is_empty() {
-                blocks.push(self.split_component(&component)?);
+                blocks.push(self.split_component(&component, &fine.cycles)?);
             } else if let Some(Block::Plain(before)) = blocks.last_mut() {
                 let Plain { order, taken, unread, groups } = self.plain(&component, &fine);
                 before.order.extend(order);
@@ -199,7 +209,7 @@ impl Search<'_, '_> {
     }
 
     /// Splits nodes that depend on each other by a selector.
-    fn split_component(&mut self, part: &Part) -> Result<Block, Cycle> {
+    fn split_component(&mut self, part: &Part, cycles: &[Cycle]) -> Result<Block, Cycle> {
         let selectors = self.selectors(part);
         if selectors.is_empty() && (self.is_partial || self.logic.functions.are_full()) {
             return Err(self.given_up(part));
@@ -217,6 +227,7 @@ impl Search<'_, '_> {
         if is_too_large {
             return Err(self.given_up(part));
         }
+        let selectors = self.candidates(part, cycles, selectors);
         let selector = self.best(part, selectors)?;
         let mut arms: Vec<Vec<Block>> = Vec::with_capacity(selector.n_arms);
         for arm in 0..selector.n_arms {
@@ -273,13 +284,9 @@ impl Search<'_, '_> {
         let component = components(&whole.sorted().order, |node| whole.dependencies_of(node));
         let mut parts: BTreeMap<std::cmp::Reverse<u32>, Part> = BTreeMap::new();
         for ((name, node), number) in part.nodes.iter().zip(&component) {
-            let of = parts.entry(std::cmp::Reverse(*number)).or_insert_with(|| Part {
-                nodes: Named::new(),
-                taken: part.taken.clone(),
-                groups: part.groups.clone(),
-                guard: part.guard,
-                when: part.when.clone(),
-            });
+            let of = parts
+                .entry(std::cmp::Reverse(*number))
+                .or_insert_with(|| part.with_nodes(Named::new()));
             of.nodes.insert(Arc::clone(name), node.clone());
         }
         parts.into_values().collect()
@@ -359,16 +366,56 @@ impl Search<'_, '_> {
         conditions.collect()
     }
 
+    /// The selectors to compare. Of many, these are the ones that break a certain cycle whichever
+    /// arm they select, as one that breaks all cycles does; and some others.
+    fn candidates(
+        &mut self,
+        part: &Part,
+        cycles: &[Cycle],
+        mut selectors: Vec<Selector>,
+    ) -> Vec<Selector> {
+        let shortest = cycles.iter().map(|cycle| &cycle.nodes).min_by_key(|nodes| nodes.len());
+        let Some(cycle) = shortest.filter(|_| selectors.len() > MAX_TRIED) else {
+            return selectors;
+        };
+        let mut around = Named::new();
+        for node in cycle {
+            let (name, node) = part.nodes.get_index(*node as usize).expect("they are its nodes");
+            around.insert(Arc::clone(name), node.clone());
+        }
+        let around = part.with_nodes(around);
+        let mut found = Vec::new();
+        for selector in self.selectors(&around) {
+            let mut breaks = |arm| {
+                self.n_looked_at += around.nodes.len();
+                let made = self.with_arm(&around, &selector, arm);
+                let is_acyclic = |made: Part| self.grain.plain_order(&made.nodes).cycles.is_empty();
+                made.is_ok_and(|made| made.is_none_or(is_acyclic))
+            };
+            if (0..selector.n_arms).all(&mut breaks) {
+                // It may have more arms elsewhere.
+                let at = selectors.iter().position(|it| it.source == selector.source);
+                found.push(at.map_or(selector, |at| selectors.remove(at)));
+            }
+        }
+        let step = selectors.len().div_ceil(MAX_TRIED).max(1);
+        found.extend(selectors.into_iter().skip(step / 2).step_by(step));
+        found
+    }
+
     /// The selector that leaves the smallest sets of nodes that depend on each other.
     fn best(&mut self, part: &Part, selectors: Vec<Selector>) -> Result<Selector, Cycle> {
         let mut best: Option<(usize, Selector)> = None;
-        let step = selectors.len().div_ceil(MAX_TRIED);
-        for selector in selectors.into_iter().skip(step / 2).step_by(step) {
+        for selector in selectors {
             if best.is_some() && self.n_looked_at > MAX_EXAMINED {
                 break;
             }
+            let least = best.as_ref().map_or(usize::MAX, |(least, _)| *least);
             let mut left = 0;
             for arm in 0..selector.n_arms {
+                if left >= least {
+                    break;
+                }
                 let Some(part) = self.with_arm(part, &selector, arm)? else { continue };
                 self.n_looked_at += part.nodes.len();
                 if self.grain.plain_order(&part.nodes).cycles.is_empty() {
@@ -377,7 +424,7 @@ impl Search<'_, '_> {
                 let sizes = self.components(&part).into_iter().map(|it| it.nodes.len());
                 left += sizes.filter(|n| *n > 1).map(|n| n * n).sum::<usize>().max(1);
             }
-            if best.as_ref().is_none_or(|(least, _)| left < *least) {
+            if left < least {
                 best = Some((left, selector));
             }
             if left == 0 {

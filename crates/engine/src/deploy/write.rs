@@ -9,7 +9,7 @@ use std::sync::Arc;
 use millstream_base::{Type, Value};
 use millstream_document::{
     Document, Fields, FreeNames, GroupDef, Input, InputDef, InputValue, Link, Named, Node,
-    NodeKind, OutputDef, OutputFrom, Setting, free_name,
+    NodeKind, OutputDef, OutputFrom, Setting, free_name, name_problem,
 };
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, Source, ZoneBody};
@@ -75,6 +75,9 @@ struct Groups<'a> {
     written: Named<GroupDef>,
     /// The names of the bodies of zones, by digest.
     of_bodies: FxHashMap<&'a str, Arc<str>>,
+    /// The names of the groups that state a type.
+    of_types: FxHashMap<Type, Arc<str>>,
+    taken: FxHashSet<Arc<str>>,
     /// The bodies that are not written yet.
     ahead: Vec<(Arc<str>, &'a ZoneBody)>,
 }
@@ -86,13 +89,36 @@ impl<'a> Groups<'a> {
         if let Some(known) = self.of_bodies.get(digest) {
             return Arc::clone(known);
         }
-        let name: Arc<str> = free_name(&body.group, |name| {
-            self.written.contains_key(name) || self.of_bodies.values().any(|n| **n == *name)
-        })
-        .into();
+        // Groups of used documents are called `a/b/step`, and those of node types `family.name`.
+        let own = body.group.rsplit('/').next().unwrap_or_default().replace('.', "_");
+        let name = self.free_name(&own);
         self.of_bodies.insert(digest, Arc::clone(&name));
         self.ahead.push((Arc::clone(&name), body));
         name
+    }
+
+    /// The name of a group with an input and an output of a type.
+    fn of_type(&mut self, ty: Type) -> Arc<str> {
+        if let Some(known) = self.of_types.get(&ty) {
+            return Arc::clone(known);
+        }
+        let name = self.free_name(&format!("as {}", ty.name()));
+        let mut inputs = Named::new();
+        inputs.insert("x".into(), InputDef::new(ty.name()));
+        let mut outputs = Named::new();
+        let from = OutputFrom::Input("x".into());
+        outputs.insert("value".into(), OutputDef::new(ty.name(), from));
+        let def = GroupDef { inputs, outputs, ..GroupDef::default() };
+        self.written.insert(Arc::clone(&name), def);
+        self.of_types.insert(ty, Arc::clone(&name));
+        name
+    }
+
+    /// The name, with a number appended if a group has it.
+    fn free_name(&mut self, name: &str) -> Arc<str> {
+        let free: Arc<str> = free_name(name, |name| self.taken.contains(name)).into();
+        self.taken.insert(Arc::clone(&free));
+        free
     }
 }
 
@@ -163,7 +189,8 @@ impl<'a, 'g> Writer<'a, 'g> {
         let kind = instance.name().rsplit('.').next().unwrap_or_default();
         let name = if last.is_empty() { kind } else { last };
         let long = path.replace('/', "_");
-        let name = if self.taken.contains(name) && !long.is_empty() { &long } else { name };
+        let is_free = !self.taken.contains(name) || name_problem(&long).is_some();
+        let name = if is_free { name } else { &long };
         let name = self.free_name(name);
         self.names.insert(id, name);
     }
@@ -189,17 +216,7 @@ impl<'a, 'g> Writer<'a, 'g> {
 
     /// A node that passes a value on and states its type.
     fn stated(&mut self, ty: Type, value: InputValue) -> Link {
-        let group: Arc<str> = format!("as {}", ty.name()).into();
-        if !self.groups.written.contains_key(&group) {
-            let mut inputs = Named::new();
-            inputs.insert("x".into(), InputDef::new(ty.name()));
-            let mut outputs = Named::new();
-            let from = OutputFrom::Input("x".into());
-            outputs.insert("value".into(), OutputDef::new(ty.name(), from));
-            let def = GroupDef { inputs, outputs, ..GroupDef::default() };
-            self.groups.written.insert(Arc::clone(&group), def);
-        }
-        let mut node = Node::new(NodeKind::Group(group));
+        let mut node = Node::new(NodeKind::Group(self.groups.of_type(ty)));
         node.inputs.insert("x", value.into());
         let name = self.free_name("constant");
         self.nodes.insert(Arc::clone(&name), node);

@@ -248,6 +248,50 @@ fn nodes_that_different_selectors_order_have_cases_of_their_own() {
 }
 
 #[test]
+fn one_selector_among_many_breaks_a_cycle() {
+    let load =
+        |text: &str| Engine::new().load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let inputs = |n: usize| {
+        let inputs = (0..n).map(|i| format!("input s{i}: bool = true\n"));
+        format!("input x: f64 = 2\n{}", inputs.collect::<String>())
+    };
+    // The first selector opens the ring at one of two places.
+    let mut ring = inputs(60);
+    for i in 0..60 {
+        let next = if i < 59 { format!("r{}", i + 1) } else { "z".into() };
+        ring += &format!("r{i} = s{i} ? {next} + {i} : x * {i}\n");
+    }
+    ring += "z = s0 ? x : r0 + 1\noutput z: f64 = z\noutput o: f64 = r0\n";
+    let program = load(&ring);
+    let value = |request: &Request, name| {
+        program.run(request).expect("it runs").value::<f64>(name).expect("a value")
+    };
+    assert_eq!(value(&Request::new(), "o"), 2.0 + f64::from(59 * 60 / 2));
+    let request = Request::new().set("s0", false).set("s3", false);
+    assert_eq!([value(&request, "z"), value(&request, "o")], [1.0, 0.0]);
+    // The first selector says whether each node reads the one before or the one after.
+    let mut chain = inputs(40);
+    for i in 0..100_u32 {
+        let before = i.checked_sub(1).map_or("x".into(), |at| format!("n{at}"));
+        let after = if i < 99 { format!("n{}", i + 1) } else { "x".into() };
+        let s = 1 + i % 39;
+        let [before, after] = [before, after].map(|it| match i % 2 {
+            0 => it,
+            _ => format!("(s{s} ? {it} : x)"),
+        });
+        chain += &format!("n{i} = s0 ? {before} * 0.5 + 1 : {after} * 0.25 + {i}\n");
+    }
+    chain += "output a: f64 = n0\noutput b: f64 = n99\n";
+    let program = load(&chain);
+    let value = |request: &Request, name| {
+        program.run(request).expect("it runs").value::<f64>(name).expect("a value")
+    };
+    assert_eq!(value(&Request::new(), "b"), 2.0);
+    let expected = (0..100).rev().fold(2.0, |after, i| after * 0.25 + f64::from(i));
+    assert_eq!(value(&Request::new().set("s0", false), "a"), expected);
+}
+
+#[test]
 fn a_search_for_cases_that_takes_too_long_is_given_up() {
     // Two selectors that are equal, with far more terms than bits.
     let pairs = |at: &mut dyn Iterator<Item = usize>| {

@@ -164,6 +164,59 @@ fn a_program_as_a_node_deploys() {
 }
 
 #[test]
+fn zones_of_used_groups_deploy() {
+    // A group `step` that computes something of its own in each document.
+    let step = |op: &str, by: f32| {
+        json!({ "inputs": { "x": { "type": "f32" } },
+            "outputs": { "x": { "type": "f32", "from": "n.value" } },
+            "nodes": { "n": { "type": op, "in": { "a": { "input": "x" }, "b": by } } } })
+    };
+    let far = json!({ "millstream": 2, "use": { "deep": "deep.json" },
+        "groups": { "step": step("math.add", 0.5) } });
+    let deep = json!({ "millstream": 2, "groups": { "step": step("math.divide", 2.0) } });
+    let (far, deep) = (far.to_string(), deep.to_string());
+    let library = move |path: &str| match path {
+        "lib.json" => Ok(LIBRARY.into()),
+        "far.json" => Ok(far.clone().into()),
+        "deep.json" => Ok(deep.clone().into()),
+        _ => Err("there is no such file"),
+    };
+    let mut engine = Engine::new().with_documents(library);
+    let repeat = |group: &str| json!({ "type": "repeat", "group": group, "in": { "x": { "input": "x" }, "count": 3 } });
+    let twice = json!({ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "x": { "type": "f32", "from": "r.x" } }, "nodes": { "r": repeat("step") },
+        "groups": { "step": step("math.subtract", 4.0) } });
+    let twice = load(&engine, &twice.to_string());
+    engine.register(NodeDef::from_program("my.less", &twice));
+    let text = json!({ "millstream": 2, "use": { "lib": "lib.json", "far": "far.json" },
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "lib": { "type": "f32", "from": "lib.x" }, "own": { "type": "f32", "from": "own.x" },
+            "far": { "type": "f32", "from": "far.x" }, "deep": { "type": "f32", "from": "deep.x" },
+            "less": { "type": "f32", "from": "less.x" }, "as": { "type": "f32", "from": "as.x" },
+            "six": { "type": "f32", "from": "six.value" } },
+        "nodes": { "lib": repeat("lib/step"), "own": repeat("step"), "far": repeat("far/step"),
+            "deep": repeat("far/deep/step"), "as": repeat("as f32"),
+            "less": { "type": "my.less", "in": { "x": { "input": "x" } } },
+            "six": { "type": "math.multiply", "in": { "a": 2, "b": 3 } } },
+        "groups": { "step": step("math.add", 1.0), "as f32": step("math.multiply", 10.0) } });
+    let program = load(&engine, &text.to_string());
+    let freeze = deploy::Freeze { keep: vec!["x".into()], ..deploy::Freeze::default() };
+    let deployed = deploy::deploy(&engine, program.document(), &freeze).expect("it deploys");
+    let mut names: Vec<&str> = deployed.document.groups.keys().map(|name| &**name).collect();
+    names.sort_unstable();
+    let steps = ["step", "step_2", "step_3", "step_4", "step_5"];
+    assert_eq!(names, [&["as f32", "as f32_2"][..], &steps].concat());
+    let text = save(&deployed.document);
+    let bytes = Engine::new().load_binary(&deployed.to_bytes()).expect("it loads");
+    for again in [load(&Engine::new(), &text), bytes] {
+        let answer = again.run(&Request::new()).expect("it runs");
+        let values = ["lib", "own", "far", "deep", "less", "as", "six"];
+        let values = values.map(|name| answer.value::<f32>(name));
+        assert_eq!(values, [81.0, 6.0, 4.5, 0.375, -9.0, 3000.0, 6.0].map(Some), "{text}");
+    }
+}
+
+#[test]
 fn a_session_with_programs_follows_edits_and_ticks() {
     let engine = with_programs();
     let mut session = Session::open(&engine, PROGRAMS.as_bytes()).expect("it opens");
