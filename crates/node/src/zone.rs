@@ -458,8 +458,8 @@ const REPEAT_DETAILS: &str = "Written with the name of a group: {\"type\": \"rep
      number of rounds.\n\nThe output named by `while` tells after each round whether to continue. \
      It need not be carried; then it counts as true before the first round. If it is carried and \
      given as false, no round runs. With `until` \"stable\" a round that changes no carried value \
-     is the last one: numbers, and the items of lists of numbers, may differ by `tolerance` in \
-     each lane, other values are compared bit by bit. An element that does not settle within \
+     is the last one: numbers, items of lists, pixels of images and cells of tables may differ by \
+     `tolerance` in each lane, other values are compared bit by bit. An element that does not settle within \
      `count` rounds keeps its last values, and `settled` is false.\n\nThe group reads the context \
      around the node; `context.iteration` is the number of the round, and one level higher that of \
      an enclosing repeat. A group must not have state, or read along an axis around the node \

@@ -415,9 +415,10 @@ fn details() -> String {
          `f64`), `f32`, `f64`. Integers stay integers: `/` truncates, and so does a power with a \
          negative exponent. They become floats if they are combined with a number that is written \
          with a point or exponent, or passed to a function that needs floats. The operands of a \
-         comparison may have another type than the result. Vectors hold `f32`: a wider number that \
-         becomes a part or a factor of one is narrowed, which `check` notes unless the formula \
-         says `f32(a)`.\n\n\
+         comparison may have another type than the result, and so may a condition. Numbers that \
+         are not combined with integers are floats if they are multiplied or divided: `n > 0 ? 1 / 2 \
+         : 1` is 0.5 or 1 for an integer `n`, and `n > 0 ? 1 : 2` is an integer. Vectors hold `f32`: a wider number that becomes a part or a factor of one is \
+         narrowed, which `check` notes unless the formula says `f32(a)`.\n\n\
          Vectors are combined component by component, and a number is repeated: `2 * v + w`, \
          `max(v, 0)`, `c ? v : w`. `==` holds if all components are equal. `v.x` is a component; \
          `v.zyx` and `v.xy` are vectors of components, with the letters x, y, z, w or r, g, b, a. \

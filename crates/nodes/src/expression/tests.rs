@@ -443,6 +443,38 @@ fn numbers_have_the_narrowest_type_that_holds_what_is_combined() {
 }
 
 #[test]
+fn integers_do_not_reach_literals_that_are_not_combined_with_them() {
+    let (i, l, b, x, d) =
+        (Value::I32(5), Value::I64(5), Value::Bool(true), Value::F32(5.0), Value::F64(5.0));
+    for (text, inputs, value) in [
+        ("f32(7 / 2) * f32(i)", vec![&i], "f32 17.5"),
+        ("f64(1 / 4) + 0 * f64(i)", vec![&i], "f64 0.25"),
+        ("i > 0 ? 1 / 2 : 1", vec![&i], "f32 0.5"),
+        ("l > 0 ? 1 : 3", vec![&l], "i32 1"),
+        ("(i > 0) + (i > 9)", vec![&i], "i32 1"),
+        ("i > 0 ? 100000 * 100000 : 1", vec![&i], "f32 10000000000.0"),
+        ("l > x ? 1 : 3", vec![&l, &x], "f32 3.0"),
+        ("b ? 1 / 2 : 1", vec![&b], "f32 0.5"),
+        ("((i > 0) + (i > 1)) / 4", vec![&i], "f32 0.5"),
+        ("vec2(7 / 2, i).x", vec![&i], "f32 3.5"),
+        ("i32(1 / 2 + 1 / 2) + i", vec![&i], "i32 6"),
+        // Combined with an integer, also in arms, comparisons and functions.
+        ("f32(7 / 2 + 0 * i)", vec![&i], "f32 3.0"),
+        ("i > 0 ? 7 / 2 : i", vec![&i], "i32 3"),
+        ("max(7 / 2, i - 5)", vec![&i], "i32 3"),
+        ("clamp(i, 0, 9 / 2)", vec![&i], "i32 4"),
+        ("i > 0 ? (true ? 7 / 2 : 1) : min(i, 1)", vec![&i], "i32 3"),
+        ("i32(x) * (7 / 2)", vec![&x], "i32 15"),
+        // Floats among the inputs decide for all literals.
+        ("i > d ? 1 : 1 / 4", vec![&i, &d], "f64 0.25"),
+        ("b + x > 0 ? b / 2 : 1", vec![&b, &x], "f32 0.5"),
+    ] {
+        let inputs: Vec<Value> = inputs.into_iter().cloned().collect();
+        assert_eq!(shown(text, &inputs), value, "{text}");
+    }
+}
+
+#[test]
 fn a_condition_may_choose_values_of_any_type() {
     let chosen = |condition| shown("c ? a : b", &[condition, Value::from("x"), Value::from("y")]);
     assert_eq!(chosen(Value::Bool(false)), "string \"y\"");

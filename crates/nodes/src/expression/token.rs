@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use millstream_base::Type;
 use serde_json::Value as Json;
 
 use super::SyntaxError;
@@ -61,6 +62,12 @@ impl Number {
     /// The integer, if it was written without point and exponent and fits.
     pub(super) fn whole(self) -> Option<i64> {
         i64::try_from(self.integer?).ok()
+    }
+
+    /// Whether this integer type can hold it.
+    pub(super) fn is_whole(self, ty: Type) -> bool {
+        let fits = |n| ty == Type::I64 || ty == Type::I32 && i32::try_from(n).is_ok();
+        self.whole().is_some_and(fits)
     }
 
     pub(super) fn negative(self) -> Self {

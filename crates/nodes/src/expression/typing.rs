@@ -145,7 +145,11 @@ impl Typer<'_> {
             Term::Binary(binary, x, y) if binary.is_comparison() => {
                 self.comparison(at, *binary, *x, *y)
             }
-            Term::Binary(_, x, y) => self.alike(at, &[*x, *y]),
+            Term::Binary(binary, x, y) => {
+                let is_sum = matches!(binary, Binary::Add | Binary::Subtract);
+                self.islands.demand(at).is_scaled |= !is_sum;
+                self.alike(at, &[*x, *y])
+            }
             Term::Choose(condition, yes, no) => {
                 self.condition(*condition)?;
                 match (self.value(*yes)?, self.value(*no)?) {
@@ -163,7 +167,7 @@ impl Typer<'_> {
     /// The kind of a term whose value comes from outside.
     fn comes_in(&mut self, at: TermId, ty: Type) -> Kind {
         let kind = kind_of(ty);
-        if let (Kind::Number(_), Some((lane, _))) = (kind, ty.lanes()) {
+        if let (Kind::Number(_) | Kind::Truth, Some((lane, _))) = (kind, ty.lanes()) {
             self.islands.comes_in(at, lane);
         }
         kind
@@ -421,12 +425,9 @@ impl Typer<'_> {
     }
 
     /// Whether a term is a literal that this integer type can hold.
-    fn is_integer_literal(&self, at: TermId, ty: Type) -> bool {
-        let whole = match &self.expression.terms[at.0 as usize] {
-            Term::Number(number) => number.whole(),
-            _ => None,
-        };
-        whole.is_some_and(|n| ty == Type::I64 || ty == Type::I32 && i32::try_from(n).is_ok())
+    fn is_whole_literal(&self, at: TermId, ty: Type) -> bool {
+        let term = &self.expression.terms[at.0 as usize];
+        matches!(term, Term::Number(number) if number.is_whole(ty))
     }
 
     /// A call of a node type, whose sockets determine the types.
@@ -478,7 +479,7 @@ impl Typer<'_> {
                         .error(arg, format!("{of} takes a vector, not {from}"))
                         .hint(hints::conversion(linked[k], Type::VEC3)));
                 }
-                Some(k) if !fits(linked[k], to) && !self.is_integer_literal(args[k].1, to) => {
+                Some(k) if !fits(linked[k], to) && !self.is_whole_literal(args[k].1, to) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
                     let message = format!(
                         "`{}` of `{}` takes {}, not {from}",
