@@ -69,8 +69,8 @@ pub(crate) use mode::{Arm, Mode, Run};
 pub(crate) use partial::{GoodCells, add_failures, evaluate_good, evaluate_up_to_lowest};
 pub(crate) use plain::{Plain, evaluate, evaluate_within, is_required};
 pub(crate) use scope::LoopKey;
-use task::{Body, Gathered, Pending};
-pub(crate) use task::{Cells, Demand, Gather, Place, Progress, Stop, Task};
+use task::{Body, Pending};
+pub(crate) use task::{Cells, Demand, Gather, Gathered, Place, Progress, Stop, Task};
 
 /// One evaluation.
 pub(crate) struct Walk<'a, M> {

@@ -133,6 +133,21 @@ impl ColumnData for Ragged {
         entry: &dyn Fn(usize) -> usize,
     ) -> Option<Column> {
         let from = from.as_ragged()?;
+        // Few lists, none of which gets another length: all others are copied as one.
+        let has_length = |i| self.range(i).len() == from.range(entry(i)).len();
+        if mask.len() <= self.len() / 8 && mask.iter().all(has_length) {
+            let (mut items, mut of_items) = (Vec::new(), Vec::new());
+            mask.for_each(|i| {
+                items.extend(self.range(i).map(|item| item as u32));
+                of_items.extend(from.range(entry(i)));
+            });
+            let mut values = self.values().clone();
+            let all = Mask::from_indices(items.clone()).ok()?;
+            values.overwrite(&all, from.values(), |item| {
+                of_items[items.partition_point(|known| (*known as usize) < item)]
+            });
+            return Self::new(self.offsets().to_vec(), values).map(Column::from_ragged);
+        }
         let lists = (0..self.len()).map(|i| {
             Value::List(if mask.contains(i) { from.list(entry(i)) } else { self.list(i) })
         });
@@ -431,6 +446,29 @@ impl fmt::Debug for Column {
 mod tests {
     use super::*;
     use crate::vector::Vec3;
+
+    #[test]
+    fn lists_are_overwritten_by_lists_of_the_same_length_and_of_others() {
+        let lists = |last: &[f32]| {
+            let all =
+                (0..17).map(|i| (0..i % 3).map(|k| (10 * i + k) as f32).collect::<Vec<f32>>());
+            let all = all.chain([last.to_vec()]).map(|list| Value::List(Column::from_vec(list)));
+            Type::F32.list().and_then(|ty| ty.collect(&mut all.into_iter())).expect("lists of f32")
+        };
+        let old = lists(&[7.0, 8.0]);
+        for last in [&[1.0, 2.0][..], &[3.0], &[]] {
+            let from = lists(last);
+            for (mask, entry) in [(vec![17], 17), (vec![2, 17], 17), (vec![4, 7], 1), (vec![], 0)] {
+                let mut new = old.clone();
+                let mask = Mask::from_indices(mask).expect("ascending");
+                new.overwrite(&mask, &from, |_| entry);
+                for i in 0..old.len() {
+                    let expected = if mask.contains(i) { from.get(entry) } else { old.get(i) };
+                    assert!(new.get(i).same(&expected), "{i} of {mask:?} from {entry}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_shared_buffer_is_copied_before_writing() {

@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::memo::{Entry, Memo, Stamp, Stamps};
-use super::memoized::{Memoized, Wanted};
+use super::memoized::Memoized;
 use crate::differing::{FEW, differing_elements};
-use crate::shape::{ShapeId, Shapes};
+use crate::shape::{AxisId, ShapeId, Shapes};
 use crate::store::State;
 use crate::walk::{Demand, Place, Stop, Walk};
 
@@ -77,6 +77,41 @@ impl Changes {
     pub(super) fn items_between(&self, from: Stamp, to: Stamp) -> Option<&Mask> {
         self.items.get(&(from, to))
     }
+}
+
+/// The result that is looked up.
+pub(super) struct Wanted<'r> {
+    /// Its shape if it is demanded in full.
+    pub(super) shape: ShapeId,
+    /// Whether all of its parts have the same operands, whose axes are those of `shape`.
+    pub(super) is_strict: bool,
+    /// Whether a part of the demand can be computed alone, whatever the demands on the inputs were.
+    pub(super) may_extend: bool,
+    /// The operands, of which an element of the result depends on one element each, or on all
+    /// elements along an axis that is gathered into lists.
+    pub(super) by_element: &'r [Read],
+    /// Whether lists are gathered.
+    pub(super) gathers: bool,
+}
+
+impl<'r> Wanted<'r> {
+    /// The result of a step that may have other operands in other parts.
+    pub(super) fn of(shape: ShapeId, by_element: &'r [Read]) -> Self {
+        Self { shape, is_strict: false, may_extend: false, by_element, gathers: false }
+    }
+}
+
+/// An operand of a step that runs element by element.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    /// The position of its stamp among those that the step reads.
+    pub(super) stamp: usize,
+    pub(super) place: Place,
+    pub(super) shape: ShapeId,
+    /// For an arm, the cells that take it, over the shape of the demand.
+    pub(super) cells: Option<(ShapeId, Mask)>,
+    /// The axis along which it is gathered.
+    pub(super) along: Option<AxisId>,
 }
 
 fn differing_mask(old: &Column, new: &Column) -> Option<Mask> {
@@ -205,7 +240,7 @@ impl Walk<'_, Memoized<'_>> {
         wanted: &Mask,
         of: &Wanted<'_>,
     ) -> Result<Mask, Stop> {
-        if of.by_element.iter().any(|operand| operand.cells.is_some()) {
+        if of.gathers || of.by_element.iter().any(|operand| operand.cells.is_some()) {
             return Ok(wanted.clone());
         }
         let mut cells = Mask::full(self.shapes.n_cells(shape)?);
@@ -229,7 +264,7 @@ impl Walk<'_, Memoized<'_>> {
         (before, now): (&Stamps, &Stamps),
         of: &Wanted<'_>,
     ) -> Result<Option<Mask>, Stop> {
-        let reads = self.items_read(top).filter(|_| !of.by_element.is_empty());
+        let reads = self.items_read(top).filter(|_| !of.gathers && !of.by_element.is_empty());
         let mut changed_list = None;
         for (position, (from, to)) in before.iter().zip(now).enumerate() {
             if from == to {
@@ -242,14 +277,19 @@ impl Walk<'_, Memoized<'_>> {
                 continue;
             }
             let operand = of.by_element.iter().find(|operand| operand.stamp == position);
-            // Any other list is read as a whole.
-            let operand = operand.filter(|operand| {
-                operand.shape != Shapes::scalar()
-                    && self.shapes.union(operand.shape, shape) == shape
-            });
             let changed = self.mode.memo.changes.cells_between(*from, *to).cloned();
-            let (Some(operand), Some(changed)) = (operand, changed) else { return Ok(None) };
-            let mut changed = self.shapes.project(operand.shape, &changed, shape)?;
+            let (Some(operand), Some(mut changed)) = (operand, changed) else { return Ok(None) };
+            let mut of_changed = operand.shape;
+            if let Some(axis) = operand.along.filter(|axis| self.shapes.contains(of_changed, *axis))
+            {
+                of_changed = self.shapes.without(of_changed, axis);
+                changed = self.shapes.project(operand.shape, &changed, of_changed)?;
+            }
+            // Any other list is read as a whole.
+            if of_changed == Shapes::scalar() || self.shapes.union(of_changed, shape) != shape {
+                return Ok(None);
+            }
+            let mut changed = self.shapes.project(of_changed, &changed, shape)?;
             if let Some((of_arm, cells)) = &operand.cells {
                 changed = changed.intersect(&self.shapes.project(*of_arm, cells, shape)?);
             }

@@ -22,13 +22,13 @@ use millstream_node::{Class, Data, Failure, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::changes::Changes;
+use super::changes::{Changes, Read, Wanted};
 use super::chunks::Missed;
 use super::memo::{AxisKey, Entry, Equality, LayoutId, Memo, Stamp, Stamps};
 use crate::frame::FeatId;
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{Outputs, SlotId, State};
-use crate::walk::{Arm, Demand, Gather, LoopKey, Mode, Place, Progress, Run, Stop, Walk};
+use crate::walk::{Arm, Demand, Gather, Gathered, LoopKey, Mode, Place, Progress, Run, Stop, Walk};
 
 /// The mode of the walk that looks results up in a memo.
 pub(super) struct Memoized<'m> {
@@ -75,30 +75,6 @@ impl Reading {
     fn of_base(self, base: usize) -> Self {
         Self { base: Some(base), ..self }
     }
-}
-
-/// The result that is looked up.
-pub(super) struct Wanted<'r> {
-    /// Its shape if it is demanded in full.
-    pub(super) shape: ShapeId,
-    /// Whether all of its parts have the same operands, whose axes are those of `shape`.
-    pub(super) is_strict: bool,
-    /// Whether a part of the demand can be computed alone, whatever the demands on the inputs were.
-    pub(super) may_extend: bool,
-    /// The operands, if an element of the result depends on one element of each: those are none if
-    /// lists are gathered.
-    pub(super) by_element: &'r [Read],
-}
-
-/// An operand of a step that runs element by element.
-#[derive(Clone, Debug)]
-pub(super) struct Read {
-    /// The position of its stamp among those that the step reads.
-    pub(super) stamp: usize,
-    pub(super) place: Place,
-    pub(super) shape: ShapeId,
-    /// For an arm, the cells that take it, over the shape of the demand.
-    pub(super) cells: Option<(ShapeId, Mask)>,
 }
 
 /// Marks among stamps, which differ from all stamps of results.
@@ -183,14 +159,14 @@ impl Mode for Memoized<'_> {
         let mut read = Stamps::new();
         walk.stamps_of(selector, &mut read);
         let (_, of) = walk.read(selector);
-        let mut all = vec![Read { stamp: 0, place: selector, shape: of, cells: None }];
+        let mut all = vec![Read { stamp: 0, place: selector, shape: of, cells: None, along: None }];
         for Arm { number, place, shape: of, cells } in arms {
             read.push(OF_ARM | *number as u64);
             let cells = Some((cells.0, cells.1.clone()));
-            all.push(Read { stamp: read.len(), place: *place, shape: *of, cells });
+            all.push(Read { stamp: read.len(), place: *place, shape: *of, cells, along: None });
             walk.stamps_of(*place, &mut read);
         }
-        let wanted = Wanted { shape, is_strict: false, may_extend: false, by_element: &all };
+        let wanted = Wanted::of(shape, &all);
         walk.recall_read(top, read, &wanted)
     }
 
@@ -211,7 +187,7 @@ impl Mode for Memoized<'_> {
         let stamp = memo.stamp_of_feature(data, known, layout);
         let found = memo.find(step, &[stamp], slot.index()).next();
         let Some(i) = found.filter(|_| equality == Equality::Exact) else {
-            let wanted = Wanted { shape, is_strict: false, may_extend: false, by_element: &[] };
+            let wanted = Wanted::of(shape, &[]);
             return walk.recall_read(top, Stamps::from_slice(&[stamp]), &wanted);
         };
         memo.shelves[step.index()].entries[i].used = epoch;
@@ -366,16 +342,20 @@ impl Walk<'_, Memoized<'_>> {
     /// now. If only a part of it is, the demand becomes the rest.
     fn recall(&mut self, top: usize, instance: &Instance, places: &[Place]) -> Result<bool, Stop> {
         let mut read = Stamps::new();
-        for place in places {
-            self.stamps_of(*place, &mut read);
-        }
         let gathers = places.iter().any(|place| matches!(place, Place::Gathered(_)));
         let mut by_element: SmallVec<[Read; 4]> = SmallVec::new();
-        if !gathers {
-            for (stamp, place) in places.iter().enumerate() {
-                let shape = self.read(*place).1;
-                by_element.push(Read { stamp, place: *place, shape, cells: None });
-            }
+        for place in places {
+            let (operand, along) = match place {
+                Place::Gathered(i) => {
+                    let Gathered { gather, body, .. } = &self.gathered[*i];
+                    let axis = gather.and_then(Gather::axis);
+                    (body.unwrap_or(*place), axis)
+                }
+                place => (*place, None),
+            };
+            self.stamps_of(*place, &mut read);
+            let (stamp, shape) = (read.len() - 1, self.read(operand).1);
+            by_element.push(Read { stamp, place: operand, shape, cells: None, along });
         }
         let passes = matches!(instance.kernel, Kernel::Pass);
         let mut shape = Shapes::scalar();
@@ -385,7 +365,7 @@ impl Walk<'_, Memoized<'_>> {
         }
         let by_element = &by_element[..];
         let is_strict = !self.scoped[self.instance_id(self.stack[top].step)];
-        let wanted = Wanted { shape, is_strict, may_extend: !gathers, by_element };
+        let wanted = Wanted { shape, is_strict, may_extend: !gathers, by_element, gathers };
         self.recall_read(top, read, &wanted)
     }
 

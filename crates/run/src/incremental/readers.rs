@@ -9,8 +9,9 @@ use millstream_node::gather::{Gather, ItemsRead};
 use millstream_node::{Argument, Kernel};
 use smallvec::SmallVec;
 
+use super::changes::Wanted;
 use super::memo::Stamp;
-use super::memoized::{Memoized, Wanted};
+use super::memoized::Memoized;
 use crate::kernel::{Crew, looked_at};
 use crate::shape::{ShapeId, Shapes};
 use crate::walk::{Place, Stop, Walk};

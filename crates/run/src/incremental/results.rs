@@ -3,6 +3,7 @@
 //! A result with the bits of the last one keeps its stamp. A result for the same operands but other
 //! cells is joined with the existing one.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use millstream_base::Mask;
@@ -164,9 +165,10 @@ fn earlier(entries: &[Entry], epoch: u64, slot: usize, all: bool) -> SmallVec<[u
         let entry = &entries[*i];
         entry.used != epoch || all && entry.done.is_none() || is_own(i)
     };
-    let own = (0..entries.len()).filter(is_own);
-    let others = (0..entries.len()).filter(|i| !is_own(i));
-    own.chain(others).filter(is_free).take(COMPARED).collect()
+    let mut all: SmallVec<[usize; COMPARED]> = (0..entries.len()).filter(is_free).collect();
+    all.sort_by_key(|i| (!is_own(i), Reverse(entries[*i].used)));
+    all.truncate(COMPARED);
+    all
 }
 
 /// Maximal number of earlier results that a result is compared with.

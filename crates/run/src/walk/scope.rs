@@ -387,11 +387,8 @@ impl<'a, M: Mode> Walk<'a, M> {
                     if let (Some(place), Some(demand)) = (place, &body.demand)
                         && self.has_failed(place, demand)?
                     {
-                        let axes: &[AxisId] = match &body.gather {
-                            Some(Gather::Along(axis)) => std::slice::from_ref(axis),
-                            Some(Gather::One | Gather::Nothing) | None => &[],
-                        };
-                        return self.fail_with_body(top, place, axes);
+                        let axis = body.gather.and_then(Gather::axis);
+                        return self.fail_with_body(top, place, axis.as_slice());
                     }
                     match (body.gather, place) {
                         (None, Some(place)) => place,

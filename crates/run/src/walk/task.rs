@@ -95,6 +95,16 @@ pub(crate) enum Gather {
     Nothing,
 }
 
+impl Gather {
+    /// The axis, if there is one.
+    pub(crate) fn axis(self) -> Option<AxisId> {
+        match self {
+            Self::Along(axis) => Some(axis),
+            Self::One | Self::Nothing => None,
+        }
+    }
+}
+
 /// Lists that were gathered for the step that runs.
 #[derive(Debug)]
 pub(crate) struct Gathered {

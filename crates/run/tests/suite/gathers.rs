@@ -159,6 +159,46 @@ fn lists_of_several_moments_are_told_apart() {
 }
 
 #[test]
+fn reductions_and_lists_of_elements_run_for_those_that_change() {
+    let plan = plan(
+        r#"n0 = input x: f32
+        n1 = input k: i32
+        n2 = context.time
+        n3 = convert.to_f32 n2
+        n4 = math.multiply n0 n3
+        n5 = reduce.sum{"feature": "time"} n4
+        n6 = context.index
+        n7 = convert.to_f32 n6
+        n8 = math.add n0 n7
+        n9 = list.generate n8 n1
+        n10 = list.sum n9
+        n11 = math.add n5 n10
+        output n11"#,
+    );
+    let mut x: Vec<f32> = (1..=400).map(|i| i as f32).collect();
+    let mut k: Vec<i32> = (0..400).map(|i| i % 4).collect();
+    let mut checked = Checked::new();
+    let mut run = |x: &[f32], k: &[i32], times: &[f64]| {
+        let request = Request::new().column("x", x.to_vec()).column("k", k.to_vec());
+        let names = ["math.multiply", "reduce.sum", "list.generate", "list.sum"];
+        checked.run(&plan, &request.times(times.to_vec()), names)
+    };
+    let times = [0.5, 0.0, 2.0];
+    assert_eq!(run(&x, &k, &times), [1200, 400, 400, 400]);
+    x[13] = 90.0;
+    assert_eq!(run(&x, &k, &times), [3, 1, 1, 1]);
+    // A list without items.
+    x[16] = 90.0;
+    assert_eq!(run(&x, &k, &times), [3, 1, 0, 0]);
+    // Other moments, and then the first ones again.
+    assert_eq!(run(&x, &k, &[0.5, 1.0, 2.0])[1..], [400, 0, 0]);
+    x[17] = 91.0;
+    assert_eq!(run(&x, &k, &times), [3, 1, 1, 1]);
+    k[9] = 3;
+    assert_eq!(run(&x, &k, &times)[..2], [0, 0]);
+}
+
+#[test]
 fn only_requested_elements_run_and_an_index_outside_fails() {
     let plan = plan(
         "n0 = input x: f32
@@ -457,7 +497,7 @@ fn follow(kinds: &[Kind], changes: &[Change], counts: &mut [u64; 2]) -> Result<(
     // All columns, and the last one alone, also with short chunks.
     let (mut all, mut last) = (new(), [new(), new().chunks_from(2)]);
     let mut inputs = Inputs::new();
-    let mut before: Option<Columns> = None;
+    let (mut before, mut had_parts): (Option<Columns>, bool) = (None, false);
     for i in 0..=changes.len() {
         let was = inputs.clone();
         if i > 0 {
@@ -476,7 +516,10 @@ fn follow(kinds: &[Kind], changes: &[Change], counts: &mut [u64; 2]) -> Result<(
         let has_same_cells = was.times == inputs.times && was.columns[0].len() == n;
         // Shifted in time, a node runs in several contexts.
         let is_counted = kinds.iter().all(|kind| kind.which % KINDS != 9);
-        let old = before.filter(|_| has_same_cells && inputs.only.is_none() && is_counted);
+        // A value may agree with one that was known in few cells, whose readers are then extended
+        // instead of going on from the last result.
+        had_parts |= inputs.only.is_some();
+        let old = before.filter(|_| has_same_cells && !had_parts && is_counted);
         for (k, output) in answer.outputs.iter().enumerate() {
             let Some(old) = &old else { break };
             let n_own = match &output.value.as_ref().expect("nothing fails").data {
@@ -494,7 +537,7 @@ fn follow(kinds: &[Kind], changes: &[Change], counts: &mut [u64; 2]) -> Result<(
                 *counts = [counts[0] + ran, counts[1] + n_own as u64];
             }
         }
-        before = Some(now).filter(|_| inputs.only.is_none());
+        before = Some(now);
     }
     Ok(())
 }
