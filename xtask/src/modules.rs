@@ -93,10 +93,7 @@ const ORDERS: &[(&str, &str)] = &[
         "error faces options meter scalar table builder format guess stored fields guard temporary read \
          writer formats pictures",
     ),
-    (
-        "bake",
-        "codec key cheap operands identity contexts trace cones keys cache cuts stored requested bake",
-    ),
+    ("bake", "codec key cheap operands identity contexts trace cones keys cache cuts stored bake"),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (
         "nodes",

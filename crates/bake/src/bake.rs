@@ -10,6 +10,7 @@ use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::{OneByOne, Request, RequestAxis, RequestError};
 use millstream_ir::unsettled::{Mark, Unsettled, merge, of_results};
 use millstream_node::Data;
+use millstream_run::partial;
 
 use crate::cache::Cache;
 use crate::cheap::{Cheap, is_small};
@@ -96,7 +97,7 @@ pub(crate) type IsWanted<'w> = &'w mut dyn FnMut(usize, Option<Key>) -> bool;
 
 impl<'p> Bake<'p> {
     /// A bake of the outputs of a request in these frames, which must ascend. The request must not
-    /// name moments.
+    /// name moments. Outputs of which some elements fail have the others.
     ///
     /// # Errors
     /// If the request does not fit the plan, or if something reads along several frames.
@@ -112,6 +113,7 @@ impl<'p> Bake<'p> {
             let what = "the request of the bake has values per moment";
             return Err(refused(what, "use values that are the same in all frames"));
         }
+        let request = request.with_partial();
         let Some(first) = frames.first() else {
             return Err(refused("the bake has no frames", "request at least one"));
         };
@@ -187,7 +189,10 @@ impl<'p> Bake<'p> {
         while let Some(positions) = blocks.pop() {
             let started = Instant::now();
             let request = self.request.clone().frames(self.frames[positions.clone()].to_vec());
-            let answer = evaluator.evaluate(self.plan, &request)?;
+            let answer = match positions.len() {
+                1 => partial::evaluate(evaluator, self.plan, &request)?,
+                _ => evaluator.evaluate(self.plan, &request)?,
+            };
             let took = started.elapsed();
             if !answer.failures.is_empty() && positions.len() > 1 {
                 // Only the frames that fail are lost.

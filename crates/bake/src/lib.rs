@@ -44,11 +44,8 @@ mod cache;
 mod cuts;
 mod stored;
 
-mod requested;
-
 mod bake;
 
 pub use bake::{Bake, BakeError, Fate, Part};
 pub use cache::{Cache, CacheProblem, CacheStatus, Reason};
 pub use key::Key;
-pub use requested::for_outputs;

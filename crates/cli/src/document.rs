@@ -100,7 +100,10 @@ pub(crate) fn compile_for(
     let error = match load(engine, text) {
         Err(error @ Error::Document(_)) if !outputs.is_empty() => error,
         loaded => {
-            let program = loaded.map_err(|error| shown(text, error))?;
+            let mut program = loaded.map_err(|error| shown(text, error))?;
+            if !outputs.is_empty() {
+                program = engine.only_outputs(program, outputs);
+            }
             return Ok(Compiled { program, lost: Vec::new() });
         }
     };

@@ -32,7 +32,8 @@ pub(crate) struct RequestArgs {
     /// Evaluate for this many elements
     #[arg(long, value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     pub(crate) count: Option<usize>,
-    /// Compute only these elements, counted from 0: 0,5,10..20, both ends included
+    /// Compute only these elements, counted from 0: 0,5,10..20, both ends included; outputs that
+    /// depend on state need all
     #[arg(long, value_name = "ELEMENTS", value_parser = elements, allow_hyphen_values = true)]
     pub(crate) only: Option<Mask>,
     /// Evaluate at a time in seconds, T, or at several, A..B:STEP

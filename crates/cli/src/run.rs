@@ -230,8 +230,7 @@ fn show(
 ) -> Result<(), Stop> {
     match args.format {
         Format::Json => {
-            phases.end(Phase::Write);
-            let logged = args.stats.then_some((program, &phases));
+            let logged = args.stats.then_some((program, phases));
             show::json(answer, at, warnings, logged)?;
         }
         Format::Text => {
@@ -241,7 +240,7 @@ fn show(
             }
             if args.stats {
                 phases.end(Phase::Write);
-                eprint(&stats::text(program, answer, &phases));
+                stats::print(program, answer, &mut phases);
             }
         }
     }
@@ -362,7 +361,7 @@ fn save_picture(
     let is_written = target.save(&answer, output, (at, n_elements))?;
     if args.stats {
         phases.end(Phase::Write);
-        eprint(&stats::text(program, &answer, &phases));
+        stats::print(program, &answer, &mut phases);
     }
     let is_done = is_written && answer.failures.is_empty();
     Ok(if is_done { Exit::Done } else { Exit::Failed })

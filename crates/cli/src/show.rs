@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::brief::MAX_INLINE;
 use crate::outcome::{Stop, in_flags};
-use crate::stats::Phases;
+use crate::stats::{Phase, Phases};
 use crate::tables::{Coordinates, Key, Table, add_position, tables};
 use crate::terminal::{Style, visible};
 use crate::{brief, dots, stats, summary};
@@ -158,7 +158,7 @@ pub(crate) fn json(
     answer: &Answer,
     at: &Coordinates,
     warnings: &[Json],
-    logged: Option<(&Program, &Phases)>,
+    logged: Option<(&Program, Phases)>,
 ) -> Result<(), Stop> {
     let mut out = stdout();
     write!(out, "{{\"outputs\": {{")?;
@@ -190,9 +190,11 @@ pub(crate) fn json(
     if !warnings.is_empty() {
         write!(out, ",\n\"warnings\": {}", json!(warnings))?;
     }
-    if let Some((program, phases)) = logged {
+    if let Some((program, mut phases)) = logged {
+        phases.end(Phase::Write);
         write!(out, ",\n\"log\": {}", stats::json(program, answer))?;
-        write!(out, ",\n\"seconds\": {}", stats::seconds_json(answer, phases))?;
+        phases.end(Phase::Report);
+        write!(out, ",\n\"seconds\": {}", stats::seconds_json(answer, &phases))?;
     }
     writeln!(out, "}}")?;
     out.flush()?;

@@ -107,9 +107,9 @@ pub(crate) fn are_complete() {
     });
 }
 
-/// The number of watched files.
+/// The number of watched files that exist.
 pub(crate) fn count() -> usize {
-    with(|sources| sources.files.len())
+    with(|sources| sources.files.values().filter(|(stamp, _)| stamp.is_some()).count())
 }
 
 /// The files that changed since they were read, with their current stamps.
@@ -129,12 +129,11 @@ impl Library for Noted {
 
     fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError> {
         let found = self.0.find(user, path);
-        match &found {
-            Ok(name) => note(Path::new(name)),
-            // The file may appear later.
-            Err(_) => {
-                let user = Path::new(user.unwrap_or(self.0.top()));
-                note(&user.parent().unwrap_or(Path::new("")).join(path));
+        // A file that comes first may appear later.
+        for candidate in self.0.candidates(user, path) {
+            note(&candidate);
+            if found.as_ref().is_ok_and(|name| Path::new(name) == candidate) {
+                break;
             }
         }
         found

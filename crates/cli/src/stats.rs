@@ -1,13 +1,14 @@
 //! `--stats`: which nodes ran, how often, on how many elements, for how long and why, and where the
 //! rest of the command's time went.
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use millstream::explain::{run_json, short, told_time};
 use millstream::run_log::{NodeRun, RunLog, Timing};
 use millstream::{Answer, Program};
 use serde_json::{Value as Json, json};
+
+use crate::terminal::eprint;
 
 /// The phases of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,18 +21,20 @@ pub(crate) enum Phase {
     Evaluate,
     /// Printing and saving the answer.
     Write,
+    /// Printing the log.
+    Report,
 }
 
 /// The time of the command, split by phase.
 pub(crate) struct Phases {
     last: Instant,
-    times: [Duration; 4],
+    times: [Duration; 5],
 }
 
 impl Phases {
     /// Starts timing at the start of the command.
     pub(crate) fn from(started: Instant) -> Self {
-        Self { last: started, times: [Duration::ZERO; 4] }
+        Self { last: started, times: [Duration::ZERO; 5] }
     }
 
     /// Attributes the time since the last phase to this one.
@@ -41,7 +44,7 @@ impl Phases {
     }
 
     /// The parts of the command's time, with names for programs and for people.
-    fn parts(&self, log: &RunLog) -> [(&'static str, &'static str, Duration); 7] {
+    fn parts(&self, log: &RunLog) -> [(&'static str, &'static str, Duration); 8] {
         let of = |phase: Phase| self.times[phase as usize];
         let (nodes, measuring) = (log.time_in_steps(), log.measuring);
         let around = log.time.saturating_sub(nodes);
@@ -54,12 +57,13 @@ impl Phases {
             ("measure", "to measure shares", measuring),
             ("watch", "to report progress", watching),
             ("write", "to write", of(Phase::Write)),
+            ("report", "to print this log", of(Phase::Report)),
         ]
     }
 }
 
-/// The log as a table, followed by the time of the whole command.
-pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> String {
+/// Prints the log as a table, followed by the time of the whole command so far.
+pub(crate) fn print(program: &Program, answer: &Answer, phases: &mut Phases) {
     let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
     let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
     let (mut n_nodes, mut n_runs, mut n_elements, mut timing) = (0, 0, 0, Timing::Clock);
@@ -102,25 +106,25 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
         out.push_str(line.trim_end());
         out.push('\n');
     }
+    eprint(&out);
+    phases.end(Phase::Report);
     let parts = phases.parts(&answer.log);
     let shown = parts.iter().filter(|(name, _, time)| !time.is_zero() || *name == "nodes");
     let shown: Vec<String> =
         shown.map(|(_, what, time)| format!("{} {what}", short(*time))).collect();
     let all: Duration = parts.iter().map(|(_, _, time)| *time).sum();
-    writeln!(
-        out,
-        "{n_nodes} of {n_steps} nodes ran, {n_runs} runs, {n_elements} elements\n{} = {} in all",
+    let mut out = format!(
+        "{n_nodes} of {n_steps} nodes ran, {n_runs} runs, {n_elements} elements\n{} = {} in all\n",
         shown.join(" + "),
         short(all)
-    )
-    .expect("writing to a string does not fail");
+    );
     if timing == Timing::Share {
         out.push_str(
             "~ marks a share of the time of nodes that ran fused, in proportion to the time of \
              each alone on a sample of the elements\n",
         );
     }
-    out
+    eprint(&out);
 }
 
 /// The log for programs; times in seconds.

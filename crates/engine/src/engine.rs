@@ -207,6 +207,26 @@ impl Engine {
         }
     }
 
+    /// The program for these outputs, whatever other outputs the document has. Requesting them would
+    /// not be enough if another output reads their state in a scope: then it would be state in
+    /// scopes for them too, of which no element goes on where another fails. If the document has
+    /// errors that these outputs do not depend on, the program stays as it is.
+    #[must_use]
+    pub fn only_outputs(&self, program: Program, outputs: &[String]) -> Program {
+        let is_asked = |name: &str| outputs.iter().any(|it| it == name);
+        let writers = &program.plan().state_writers;
+        let is_of_others = |all: &[Arc<str>]| !all.iter().any(|name| is_asked(name));
+        if !writers.iter().any(|writer| writer.scoped_by.as_deref().is_some_and(is_of_others)) {
+            return program;
+        }
+        let mut document = program.document().clone();
+        let others = document.outputs.keys().filter(|name| !is_asked(name)).cloned();
+        for name in others.collect::<Vec<_>>() {
+            document.outputs.remove(&name);
+        }
+        self.compile(document).unwrap_or(program)
+    }
+
     /// The document with the groups that it needs from other documents, and with nodes in place of
     /// calls of groups in formulas.
     fn with_used(&self, document: Document) -> Document {

@@ -61,6 +61,14 @@ impl Folder {
         self.directories.iter().any(holds)
     }
 
+    /// The files that a path in a document may mean, in the order in which they are looked for; that
+    /// document was found earlier, `None` is the top document.
+    pub fn candidates(&self, user: Option<&str>, path: &str) -> Vec<PathBuf> {
+        let own = user.and_then(|user| Path::new(user).parent());
+        let bases = own.into_iter().chain(self.directories.iter().map(PathBuf::as_path));
+        bases.map(|base| normalized(&base.join(path))).filter(|it| self.is_below(it)).collect()
+    }
+
     fn listed(&self) -> String {
         let names = self.directories.iter().map(|it| format!("`{}`", on_disk(it).display()));
         names.collect::<Vec<_>>().join(", ")
@@ -76,15 +84,9 @@ impl Library for Folder {
         if self.directories.is_empty() {
             return Err(refusal("cannot be read: the document has no directory", ALLOW));
         }
-        let own = user.and_then(|user| Path::new(user).parent().map(Path::to_owned));
-        let (mut is_inside, mut is_outside, mut is_other) = (false, false, None);
-        for base in own.iter().chain(&self.directories) {
-            let candidate = normalized(&base.join(path));
-            let is_below = self.is_below(&candidate);
-            is_inside |= is_below;
-            if !is_below {
-                continue;
-            }
+        let candidates = self.candidates(user, path);
+        let (is_inside, mut is_outside, mut is_other) = (!candidates.is_empty(), false, None);
+        for candidate in candidates {
             if candidate.is_file() {
                 if !self.holds(&candidate) {
                     is_outside = true;
@@ -111,7 +113,8 @@ impl Library for Folder {
             Some(false) => return Err(refusal("is not a file", "use a file")),
             None => {}
         }
-        let own = own.map(|own| format!("`{}`, ", on_disk(&own).display())).unwrap_or_default();
+        let own = user.and_then(|user| Path::new(user).parent());
+        let own = own.map(|own| format!("`{}`, ", on_disk(own).display())).unwrap_or_default();
         let message = format!("is not there; looked in {own}{}", self.listed());
         Err(LibraryError { message, hint: format!("look at the path, or {ALLOW}") })
     }

@@ -11,7 +11,7 @@ use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepSource};
 use millstream_ir::request::{LogDetail, Request};
 use millstream_ir::unsettled::{Mark, Via};
-use millstream_run::{Parts, Varying};
+use millstream_run::{Parts, Varying, partial};
 
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, marks_of, of_frame};
 use crate::cheap::Cheap;
@@ -273,6 +273,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         for (output, found) in missing.iter().zip(answer.outputs) {
             let store = |series| self.look_up.store(*output, position, series, marks);
             values.push((*output, found.value.map(store)));
+            blank.outputs[*output].partial = found.partial;
         }
         Computed { values, answer: blank, took, is_new: true }
     }
@@ -371,7 +372,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let request = missing
             .iter()
             .fold(request, |request, output| request.output(outputs[*output].name.to_string()));
-        let mut answer = evaluator.evaluate(self.look_up.plan(), &request)?;
+        let mut answer = partial::evaluate(evaluator, self.look_up.plan(), &request)?;
         let marks = marks_of(&mut answer, 0);
         Ok(self.taken(position, (missing, answer), &marks, started.elapsed()))
     }

@@ -291,6 +291,7 @@ impl Ticks<'_, '_, '_> {
                 }
             };
             values.push((*output, found.value.map(taken)));
+            blank.outputs[*output].partial = found.partial;
         }
         Computed { values, answer: blank, took: Duration::ZERO, is_new: true }
     }

@@ -2,7 +2,6 @@
 
 use millstream::values::{Image, Type};
 use millstream::{Engine, Limits, LogDetail, Program, Request};
-use millstream_bake::for_outputs;
 
 use super::saves::{Saves, Shown, usual_names};
 use super::views::Place;
@@ -45,7 +44,7 @@ pub(super) fn job(
         let text = format!("`{}` is the contact sheet of --sheet", sheet::NAME);
         return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
     }
-    let saves = Saves::of(&names, (args.frames().len(), limits.cells()), args.depth)?;
+    let saves = Saves::of(&names, (&args.frames(), limits.cells()), args.depth)?;
     if args.depth.is_some() {
         refuse_depth(&saves)?;
     }
@@ -66,7 +65,7 @@ pub(super) fn job(
     if saves.has_tables() {
         refuse_hidden_images(&program, &outputs, picture.as_deref())?;
     }
-    let program = for_outputs(engine, program, &outputs);
+    let program = engine.only_outputs(program, &outputs);
     let is_asked = |name: &str| outputs.iter().any(|it| it == name);
     let asked = program.outputs().iter().filter(|output| is_asked(&output.name));
     let types: Vec<(&str, Type)> = asked.map(|output| (&*output.name, output.ty)).collect();

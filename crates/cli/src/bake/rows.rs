@@ -1,12 +1,12 @@
 //! Frames as rows of one table: a column for the frame, one for the time, one for the element if
 //! elements are rows, and the outputs. Lists of equal length, and tables, may take one row per item.
-//! The cells of outputs without a value, because a node failed, are absent.
+//! The cells of outputs that have no value, because a node failed, are missing.
 
 use std::ops::Range;
 
-use millstream::Answer;
 use millstream::evaluate::{OutputAnswer, RequestAxis};
 use millstream::values::{Column, Table, Type};
+use millstream::{Answer, Mask};
 use millstream_io::ColumnSpec;
 
 use crate::save;
@@ -66,29 +66,31 @@ pub(super) struct Rows {
     n_keys: usize,
     pub(super) specs: Vec<ColumnSpec>,
     pub(super) columns: Vec<Column>,
-    /// Whether a column has no values in these rows.
-    pub(super) is_absent: Vec<bool>,
+    /// The rows in which a column has no value.
+    pub(super) missing: Vec<Mask>,
 }
 
 impl Rows {
     fn add(&mut self, name: &str, column: Column) {
+        self.add_without(name, column, Mask::empty());
+    }
+
+    fn add_without(&mut self, name: &str, column: Column, missing: Mask) {
         self.specs.push(ColumnSpec::new(name, column.ty()));
         self.columns.push(column);
-        self.is_absent.push(false);
+        self.missing.push(missing);
     }
 
     fn add_absent(&mut self, name: &str, ty: Type, n_rows: usize) {
-        self.add(name, Column::filled(&ty.default_value(), n_rows));
-        if let Some(is_absent) = self.is_absent.last_mut() {
-            *is_absent = true;
-        }
+        let column = Column::filled(&ty.default_value(), n_rows);
+        self.add_without(name, column, Mask::full(n_rows));
     }
 
     /// Drops the frame, time and element columns, for formats that hold a single column.
     pub(super) fn of_outputs(mut self) -> Self {
         self.specs.drain(..self.n_keys);
         self.columns.drain(..self.n_keys);
-        self.is_absent.drain(..self.n_keys);
+        self.missing.drain(..self.n_keys);
         self.n_keys = 0;
         self
     }
@@ -106,8 +108,7 @@ pub(super) struct OfFrames<'a> {
 
 impl OfFrames<'_> {
     fn rows(&self, n_keys: usize, frames: impl Iterator<Item = i64> + Clone) -> Rows {
-        let mut rows =
-            Rows { n_keys, specs: Vec::new(), columns: Vec::new(), is_absent: Vec::new() };
+        let mut rows = Rows { n_keys, specs: Vec::new(), columns: Vec::new(), missing: Vec::new() };
         rows.add("frame", frames.clone().collect());
         rows.add("time", frames.map(|frame| frame as f64 / self.fps).collect());
         rows
@@ -150,12 +151,19 @@ impl OfFrames<'_> {
         let axes = [RequestAxis::Time, RequestAxis::Index];
         let axes = if count.is_some() { &axes[..] } else { &axes[..1] };
         for output in self.outputs {
-            match &output.value {
-                Some(series) => {
-                    rows.add(&output.name, self.answer.rows_over(series, axes, range.clone()));
+            let Some(series) = output.known() else {
+                rows.add_absent(&output.name, output.ty, range.len());
+                continue;
+            };
+            let column = self.answer.rows_over(series, axes, range.clone());
+            let missing = match &output.partial {
+                Some(partial) => {
+                    let missing = self.answer.missing_over(partial, axes);
+                    missing.within(range.clone()).shift(-(range.start as isize))
                 }
-                None => rows.add_absent(&output.name, output.ty, range.len()),
-            }
+                None => Mask::empty(),
+            };
+            rows.add_without(&output.name, column, missing);
         }
         rows
     }

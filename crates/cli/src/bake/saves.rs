@@ -1,5 +1,6 @@
 //! The files of a bake.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -143,14 +144,33 @@ impl Save {
     }
 }
 
+/// Refuses names that are those of one file in some frame.
+fn refuse_shared(all: &[Save], frames: &[i64]) -> Result<(), Stop> {
+    if all.len() < 2 {
+        return Ok(());
+    }
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    for frame in frames {
+        for Save { name, .. } in all {
+            let other = known.insert(numbered(name, *frame), name);
+            if let Some(other) = other.filter(|other| *other != name) {
+                let text = format!("`{other}` and `{name}` are the same file in frame {frame}");
+                return Err(usage(text, "give each file a name of its own"));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Saves {
     /// Parses the file names of `--save`. Tables of all frames have at most so many rows for elements
     /// along which no output varies.
     pub(super) fn of(
         names: &[String],
-        (n_frames, most_rows): (usize, usize),
+        (frames, most_rows): (&[i64], usize),
         depth: Option<Depth>,
     ) -> Result<Self, Stop> {
+        let n_frames = frames.len();
         let all = names.iter().map(|name| Save::of(name, n_frames, most_rows));
         let all = all.collect::<Result<Vec<_>, _>>()?;
         for (i, save) in all.iter().enumerate() {
@@ -158,6 +178,7 @@ impl Saves {
                 return Err(usage(format!("`{}` is given twice", save.name), "give it once"));
             }
         }
+        refuse_shared(&all, frames)?;
         Ok(Self { all, n_frames, depth, outdated: Outdated::default() })
     }
 
@@ -397,10 +418,20 @@ impl Save {
     fn has_values(&self, frame: &Frame<'_>) -> bool {
         match &self.kind {
             Kind::Pictures | Kind::Animation { .. } => frame.shown.has_value(frame.answer),
-            Kind::Tables => frame.outputs.iter().all(|it| it.value.is_some()),
-            Kind::Rows(_) => frame.outputs.iter().any(|it| it.value.is_some()),
+            // Rows of meshes and arrays are complete.
+            Kind::Tables | Kind::Rows(_) if self.is_complete() => {
+                frame.outputs.iter().all(|it| it.value.is_some())
+            }
+            Kind::Tables => frame.outputs.iter().all(|it| it.known().is_some()),
+            Kind::Rows(_) => frame.outputs.iter().any(|it| it.known().is_some()),
             Kind::GivenUp => true,
         }
+    }
+
+    /// Whether no value may be missing in the format.
+    fn is_complete(&self) -> bool {
+        let format = Format::of_path(Path::new(&self.name));
+        format.is_ok_and(|format| format.is_mesh() || format == Format::NPY)
     }
 
     /// Whether there is a file for each frame.

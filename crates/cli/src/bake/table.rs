@@ -21,8 +21,8 @@ use millstream_io::{ColumnSpec, Format, TableWriter, WriteOptions};
 use super::rows::{Layout, OfFrames, Rows, n_keys};
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
-use crate::save;
 use crate::terminal::{eprint, visible};
+use crate::{gaps, save};
 
 /// A table that grows frame by frame.
 pub(super) struct FramesTable {
@@ -154,6 +154,7 @@ impl Added<'_> {
         let n_items = rows.columns.first().map_or(0, Column::len);
         let of_items =
             (self.is_npy && layout == Layout::Items).then_some((self.of.frames[0], n_items));
+        let target = || Target::of(self.path, &[]);
         let mut written = match written {
             Some(written) if written.specs != rows.specs => {
                 let other = other_columns(self.path, &written.specs, &rows.specs);
@@ -171,17 +172,18 @@ impl Added<'_> {
             None => {
                 let options = WriteOptions {
                     axes: axes(self.n_frames, of_items.map(|(_, n)| n).or(self.count)),
-                    has_gaps: self.of.outputs.len() > 1,
+                    has_gaps: self.of.outputs.len() > 1 || self.of.answer.count.is_some(),
                     ..WriteOptions::default()
                 };
-                let target = Target::of(self.path, &[]);
-                let writer = target.and_then(|it| it.writer_with(rows.specs.clone(), options));
+                let writer = target().and_then(|it| it.writer_with(rows.specs.clone(), options));
                 let writer = writer.map_err(Unwritten::Refused)?;
                 Written { layout, writer, specs: rows.specs, first: of_items }
             }
         };
-        let pushed = written.writer.write_rows_without(&rows.columns, &rows.is_absent);
-        pushed.map_err(|error| Unwritten::Failed(stop(&error)))?;
+        let (writer, columns) = (&mut written.writer, &rows.columns);
+        let pushed =
+            target().and_then(|target| gaps::write_rows(writer, &target, columns, &rows.missing));
+        pushed.map_err(Unwritten::Failed)?;
         Ok(written)
     }
 }

@@ -8,10 +8,11 @@ use millstream::{Answer, NodeFailure, NodePath, RequestAxis};
 use serde_json::{Value as Json, json};
 
 use super::manifest;
+use crate::gaps::Lack;
 use crate::outcome::{self, Stop, in_flags, warn};
 use crate::run::report_nodes;
 use crate::tables::{Coordinates, add_position};
-use crate::terminal::{eprint, visible};
+use crate::terminal::eprint;
 use crate::unsettled;
 
 /// The number of failed frames that are reported individually.
@@ -91,8 +92,8 @@ impl<'t> Told<'t> {
             };
             eprint(&text);
             report_nodes(own, &Coordinates::default());
-            for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
-                eprint(&format!("output `{}` has no value\n", visible(&output.name)));
+            for output in &answer.outputs {
+                Lack::of(output, answer).report(&output.name);
             }
         }
         let mut all = Vec::with_capacity(failures.len());

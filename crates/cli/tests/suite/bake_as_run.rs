@@ -199,3 +199,57 @@ fn state_does_not_change_what_reads_along_all_moments() {
         "#]],
     );
 }
+
+/// A document in which element 2 fails in frame 1. The second output reads its state in a scope.
+fn failing_element(name: &str) -> String {
+    file(
+        name,
+        "i = context.index()\nk = convert.to_i32(context.tick())\n\
+         p = list.generate(item: context.index(), count: 5)\n\
+         got = list.get(p, index: k == 1 && i == 2 ? 9 : i)\n\
+         sim = simulate(c: i32 = i, g: i32 = got) -> (c: i32 = n) {\n  n = c * 2 + g\n}\n\
+         lst = list.generate(item: context.index() * 5 + sim.c, count: 2)\n\
+         output o: i32 = sim.c\noutput q: i32 = list.sum(lst)\noutput k: i32 = k\n",
+    )
+}
+
+/// The rows of a table of all frames, by frame and element.
+fn rows(text: &str, output: &str) -> Vec<Json> {
+    let row = |line: &str| serde_json::from_str::<Json>(line).expect("it is JSON")[output].clone();
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn elements_beside_one_that_fails_have_the_values_of_run() {
+    let graph = failing_element("bake-element-fails.mill");
+    let asked = ["--count", "4", "--out", "o", "--out", "k"];
+    let args = [&["run", &graph, "--frame", "0..3", "--format", "json"], &asked[..]].concat();
+    let run = json(&args);
+    let values = run["outputs"]["o"]["values"].as_array().expect("a value per cell").clone();
+    assert_eq!(values[12..], [0, 15, 14, 45].map(Json::from));
+    let missing: Vec<usize> = (0..16).filter(|cell| values[*cell].is_null()).collect();
+    assert_eq!(missing, [6], "{values:?}");
+    for save in ["all.jsonl", "one.##.jsonl"] {
+        let folder = folder("bake-element-fails");
+        let args = [&[&*graph, "--frames", "0..3", "--save", save], &asked[..]].concat();
+        let baked = report(&args, &folder);
+        let failed = (&baked["failed"], &baked["failures"][0]["where"]["index"]);
+        assert_eq!(failed, (&1.into(), &2.into()), "{baked}");
+        let found = match save {
+            "one.##.jsonl" => {
+                let of_frame = |frame| format!("one.{frame:02}.jsonl");
+                let read = |frame| std::fs::read_to_string(folder.join(of_frame(frame)));
+                (0..4).map(|frame| read(frame).expect("it was written")).collect()
+            }
+            save => std::fs::read_to_string(folder.join(save)).expect("it was written"),
+        };
+        assert_eq!(rows(&found, "o"), values, "{save}");
+        assert!(rows(&found, "k").iter().all(|k| !k.is_null()), "{save}");
+    }
+    // Arrays are complete.
+    let folder = folder("bake-element-fails-npy");
+    let args = [&*graph, "--count", "4", "--out", "o", "--frames", "0..3", "--save", "o.npy"];
+    assert_eq!(report(&args, &folder)["failed"], 1);
+    let bytes = std::fs::read(folder.join("o.npy")).expect("it was written");
+    assert_eq!(bytes.len() % 64, 3 * 4 * 4, "a header, and the other three frames");
+}

@@ -505,3 +505,18 @@ fn an_array_of_lists_has_axes_for_frames_and_items() {
     assert!(told.contains("write lists of different lengths to csv, jsonl or parquet"), "{told}");
     assert!(!folder.join("o.npy").exists(), "the file of the earlier bake is removed");
 }
+
+#[test]
+fn two_names_of_one_file_are_refused() {
+    let graph = file("bake-shared-name.mill", "output n: i32 = convert.to_i32(context.tick())\n");
+    let folder = folder("bake-shared-name");
+    for (frames, is_shared) in [("1..3", true), ("3..5", false)] {
+        let shown = text(&folder);
+        let args = ["bake", &graph, "--frames", frames, "--save", "n.#.csv", "--save", "n.2.csv"];
+        let output = millstream(&[&args[..], &["-o", &shown]].concat());
+        let told = String::from_utf8_lossy(&output.stderr);
+        let expected = "`n.2.csv` and `n.#.csv` are the same file in frame 2";
+        assert_eq!(told.contains(expected), is_shared, "{told}");
+        assert_eq!(output.status.code(), Some(if is_shared { 2 } else { 0 }), "{told}");
+    }
+}

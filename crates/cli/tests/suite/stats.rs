@@ -61,7 +61,7 @@ fn times_add_up_to_the_time_of_the_command_for_every_evaluator() {
             let told = json(&[&args[..], &["--stats", "--format", "json"]].concat());
             let passed = started.elapsed().as_secs_f64();
             let seconds = |part: &str| told["seconds"][part].as_f64().expect("a number");
-            let parts = ["load", "read", "nodes", "around", "measure", "watch", "write"];
+            let parts = ["load", "read", "nodes", "around", "measure", "watch", "write", "report"];
             let sum: f64 = parts.iter().map(|part| seconds(part)).sum();
             let all = seconds("all");
             assert!((sum - all).abs() <= 0.1 * all, "{args:?}: {}", told["seconds"]);

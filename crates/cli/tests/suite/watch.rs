@@ -289,6 +289,28 @@ fn a_used_document_is_watched_and_pictures_are_drawn_again() {
 }
 
 #[test]
+fn a_document_that_appears_in_a_directory_that_comes_first_is_used_from_then_on() {
+    let folder = folder("watch_shadowed");
+    std::fs::create_dir_all(folder.join("lib")).expect("makes a directory");
+    let (graph, own) = (folder.join("g.mill"), folder.join("l.mill"));
+    let text = |by: u8| format!("group times(x: f32) -> value: f32 {{\n  value = x * {by}\n}}\n");
+    write(&graph, "use l = \"l.mill\"\noutput y: f32 = l/times(x: 7)\n");
+    let [shown, lib] = [&graph, &folder.join("lib")].map(|path| path.display().to_string());
+    let run = Watching::start(&[&shown, "--lib", &lib]);
+    has(&run.round(), "is not there");
+    write(&folder.join("lib/l.mill"), &text(3));
+    run.gives("y = 21");
+    run.round();
+    write(&own, &text(5));
+    run.gives("y = 35");
+    run.round();
+    std::fs::remove_file(&own).expect("it is there");
+    run.gives("y = 21");
+    run.round();
+    assert_eq!(run.end(), Some(0));
+}
+
+#[test]
 fn streams_and_other_evaluators_are_refused() {
     let told = seen(&["run", "-", "--watch"]);
     assert!(told.starts_with("exit code 2\n") && told.contains("--watch cannot read"), "{told}");

@@ -86,6 +86,7 @@ fn correlation() -> NodeDef {
         .input("a", LIST, "")
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "-1 to 1")
+        .commutes()
         .kernel(|parts| Ok(for_type!(real parts.generics[0], T => of_two::<T>(likeness))))
 }
 
@@ -106,6 +107,7 @@ fn covariance() -> NodeDef {
         .input("a", LIST, "")
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "")
+        .commutes()
         .kernel(|parts| Ok(for_type!(real parts.generics[0], T => of_two::<T>(covaried))))
 }
 
@@ -117,7 +119,8 @@ fn covaried<T: Real>(a: &[T], b: &[T]) -> f64 {
     if (of_a * of_b).is_normal() {
         sum / n as f64 * (of_a * of_b)
     } else {
-        sum / n as f64 * of_a * of_b
+        // In an order that does not depend on which list comes first.
+        sum / n as f64 * of_a.min(of_b) * of_a.max(of_b)
     }
 }
 

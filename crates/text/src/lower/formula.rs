@@ -189,7 +189,8 @@ impl<'a> Writer<'a, '_> {
             ExprKind::Member(of, member) => self.member(expr, *of, member)?,
             ExprKind::Call(call) => self.call(expr, &tree.calls[*call as usize])?,
             ExprKind::Several(_) => {
-                let hint = "only an input of a node takes several sources";
+                let hint = "only an input of a node takes several sources; a vector is written as \
+                            vec3(x, y, z)";
                 return Err(self.refused(expr, "a list of sources", hint));
             }
             ExprKind::Formula { pieces, .. } => {

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use super::simulations::Dice;
 use super::*;
 use crate::key::Key;
-use crate::requested::for_outputs;
 
 /// The frames that are baked.
 const FRAMES: [i64; 4] = [0, 1, 2, 3];
@@ -247,7 +246,7 @@ impl Style {
 /// If it is not a document, such as if nodes form a cycle.
 fn program(engine: &Engine, text: &str) -> Result<Program, millstream::Error> {
     let program = engine.load(text.as_bytes())?;
-    Ok(for_outputs(engine, program, &ASKED.map(str::to_owned)))
+    Ok(engine.only_outputs(program, &ASKED.map(str::to_owned)))
 }
 
 fn bake_of(program: &Program) -> Option<Bake<'_>> {
