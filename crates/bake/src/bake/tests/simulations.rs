@@ -288,6 +288,9 @@ fn elements_go_on_where_others_fail() {
     }
 }
 
+/// The failures and the outputs of frames.
+type Told = Vec<(i64, BTreeSet<String>, [Option<Vec<f64>>; 2])>;
+
 #[test]
 fn a_bake_resumes_after_a_tick_that_failed() {
     let (engine, runs) = engine();
@@ -316,7 +319,6 @@ fn a_bake_resumes_after_a_tick_that_failed() {
         let n = taken(&runs).first().map_or(0, |(_, n)| *n);
         (all, n)
     };
-    type Told = Vec<(i64, BTreeSet<String>, [Option<Vec<f64>>; 2])>;
     for frames in [0..4, 2..6, 4..8, 6..8] {
         let (expected, _): (Told, _) = told(frames.clone(), &mut Cache::none());
         let (found, n) = told(frames.clone(), &mut store.open());
