@@ -128,7 +128,15 @@ fn nodes_merge_with_exchanged_inputs_exactly_if_that_changes_no_bit() {
         }
     }
     let functions = registry.iter().filter(|def| def.commutes).map(|def| &*def.name);
-    let declared = ["integer.gcd", "integer.lcm", "list.dot", "string.distance", "string.equal"];
+    let declared = [
+        "integer.gcd",
+        "integer.lcm",
+        "list.correlation",
+        "list.covariance",
+        "list.dot",
+        "string.distance",
+        "string.equal",
+    ];
     assert_eq!(functions.collect::<Vec<_>>(), declared);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     commuting.dedup();
