@@ -98,13 +98,18 @@ impl Span {
             RequestAxis::View | RequestAxis::Index => axis.name(),
         };
         let names: Vec<&str> = self.left_out.iter().map(name).collect();
-        let (names, all) = (names.join(" and "), answer.n_cells());
-        let (are, them) = if self.left_out.len() == 1 { ("is", "it") } else { ("are", "them") };
-        eprint(&format!(
-            "{names} {are} left out, as no saved output varies along {them}: {all} rows would be \
-             more than the limit `list_length` allows\n"
-        ));
+        report_left_out(&names, "", answer.n_cells());
     }
+}
+
+/// Reports axes that were left out of a file, which is named by `of`, such as ` of FILE`.
+pub(crate) fn report_left_out(names: &[&str], of: &str, n_rows: usize) {
+    let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
+    eprint(&format!(
+        "{} {are} left out{of}, as no saved output varies along {them}: {n_rows} rows would be more \
+         than the limit `list_length` allows\n",
+        names.join(" and ")
+    ));
 }
 
 /// The next step for a file with too many rows.

@@ -9,8 +9,8 @@
 //! where computing them takes long, see [`Between`]. Where they are stored already, the outputs of the
 //! frame are computed from them.
 //!
-//! An element whose next state of a node fails keeps that state. State is stored with such failures, so that
-//! each bake tells them again. Outputs that depend on it from then on are not stored.
+//! An element for which the next state of a node fails keeps its state of that node. State is stored
+//! with such failures, so that each bake tells them again. Outputs that depend on them are not stored.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -325,7 +325,7 @@ impl Ticks<'_, '_, '_> {
         (0..self.kept.len()).filter(|node| self.kept[*node]).collect()
     }
 
-    /// Goes on before a tick, with the state before it.
+    /// Continues with a tick, from the state before it and what is stored with that state.
     fn go_to(&mut self, tick: usize, (states, noted): (States, Vec<Noted>)) {
         self.states = states;
         self.next = tick;
@@ -497,9 +497,9 @@ impl Ticks<'_, '_, '_> {
         self.since += started.elapsed();
         let frame = self.look_up.keys.frame(self.next);
         let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
+        let held: Vec<usize> = failed.iter().map(|(node, _)| *node).collect();
         let state_of = |node| {
-            let has_failed = failed.iter().any(|(failed, _)| *failed == node);
-            if has_failed {
+            if held.contains(&node) {
                 self.look_up.keys.reads.next_state_of(node, &answer)
             } else {
                 NextState::Known
@@ -507,7 +507,6 @@ impl Ticks<'_, '_, '_> {
         };
         let next_states: Vec<NextState> = (0..self.kept.len()).map(state_of).collect();
         self.states.commit(&mut answer);
-        let held: Vec<usize> = failed.iter().map(|(node, _)| *node).collect();
         self.note_failures(failed, frame);
         if let Some(shown) = shown {
             self.take_between(shown, 0, &mut answer, &marks);

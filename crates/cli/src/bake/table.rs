@@ -16,12 +16,13 @@ use std::path::Path;
 use millstream::diagnostics::counted;
 use millstream::evaluate::{OutputAnswer, RequestAxis};
 use millstream::values::{Column, Table, Type};
-use millstream_io::{ColumnSpec, Format, TableWriter, WriteOptions};
+use millstream_io::{ColumnSpec, TableWriter, WriteOptions};
 
 use super::rows::{Layout, OfFrames, Rows, n_keys};
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
-use crate::terminal::{eprint, visible};
+use crate::span::report_left_out;
+use crate::terminal::visible;
 use crate::{gaps, save};
 
 /// A table that grows frame by frame.
@@ -58,14 +59,14 @@ impl FramesTable {
         of: OfFrames<'_>,
         n_frames: usize,
     ) -> Result<(), Stop> {
-        let is_npy = Format::of_path(path).is_ok_and(|it| it == Format::NPY);
+        let target = Target::of(path, &[])?;
         let count = of.answer.count;
         let has_elements = *self.has_elements.get_or_insert_with(|| {
             let n_rows = n_frames.saturating_mul(count.unwrap_or(1));
             n_rows <= self.most_rows || !is_left_out(path, of.outputs, n_rows)
         });
         let count = count.filter(|_| has_elements);
-        let added = Added { path, of, n_frames, count, is_npy };
+        let added = Added { target, path, of, n_frames, count };
         let before: Vec<(Layout, Option<Written>)> = if self.written.is_empty() {
             let types: Vec<Type> = of.outputs.iter().map(|output| output.ty).collect();
             let possible = Layout::possible(&types, of.answer.count).into_iter();
@@ -115,12 +116,12 @@ enum Unwritten {
 
 /// Frames that are added to a table.
 struct Added<'a> {
+    target: Target,
     path: &'a Path,
     of: OfFrames<'a>,
     n_frames: usize,
     /// The number of elements, if they are rows.
     count: Option<usize>,
-    is_npy: bool,
 }
 
 impl Added<'_> {
@@ -150,11 +151,10 @@ impl Added<'_> {
         written: Option<Written>,
         rows: Rows,
     ) -> Result<Written, Unwritten> {
-        let rows = if self.is_npy { rows.of_outputs() } else { rows };
+        let is_npy = self.target.is_array();
+        let rows = if is_npy { rows.of_outputs() } else { rows };
         let n_items = rows.columns.first().map_or(0, Column::len);
-        let of_items =
-            (self.is_npy && layout == Layout::Items).then_some((self.of.frames[0], n_items));
-        let target = || Target::of(self.path, &[]);
+        let of_items = (is_npy && layout == Layout::Items).then_some((self.of.frames[0], n_items));
         let mut written = match written {
             Some(written) if written.specs != rows.specs => {
                 let other = other_columns(self.path, &written.specs, &rows.specs);
@@ -175,15 +175,13 @@ impl Added<'_> {
                     has_gaps: self.of.outputs.len() > 1 || self.of.answer.count.is_some(),
                     ..WriteOptions::default()
                 };
-                let writer = target().and_then(|it| it.writer_with(rows.specs.clone(), options));
+                let writer = self.target.writer_with(rows.specs.clone(), options);
                 let writer = writer.map_err(Unwritten::Refused)?;
                 Written { layout, writer, specs: rows.specs, first: of_items }
             }
         };
-        let (writer, columns) = (&mut written.writer, &rows.columns);
-        let pushed =
-            target().and_then(|target| gaps::write_rows(writer, &target, columns, &rows.missing));
-        pushed.map_err(Unwritten::Failed)?;
+        gaps::write_rows(&mut written.writer, &self.target, &rows.columns, &rows.missing)
+            .map_err(Unwritten::Failed)?;
         Ok(written)
     }
 }
@@ -197,11 +195,8 @@ fn is_left_out(path: &Path, outputs: &[&OutputAnswer], n_rows: usize) -> bool {
     if !outputs.iter().all(is_same) {
         return false;
     }
-    eprint(&format!(
-        "index is left out of {}, as no saved output varies along it: {n_rows} rows would be more \
-         than the limit `list_length` allows\n",
-        visible(&path.display().to_string())
-    ));
+    let of = format!(" of {}", visible(&path.display().to_string()));
+    report_left_out(&[RequestAxis::Index.name()], &of, n_rows);
     true
 }
 
