@@ -220,6 +220,13 @@ pub trait Evaluator {
         false
     }
 
+    /// The elements at which outputs of a plan failed when they were last evaluated, to be stored by
+    /// evaluators that reuse results: these are then evaluated apart from the others. `None` if the
+    /// evaluator does not store them.
+    fn failing(&mut self, _plan: &Plan) -> Option<&mut Mask> {
+        None
+    }
+
     /// Passes on the inputs of a request without computing an answer. Evaluators that compute on
     /// demand do nothing.
     ///

@@ -57,6 +57,7 @@ pub struct Request {
     features: Vec<(Feature, Given)>,
     count: Option<usize>,
     elements: Option<Mask>,
+    whole_axis: bool,
     frames: Option<Frames>,
     kept: Tables,
     called: Vec<usize>,
@@ -327,6 +328,14 @@ impl Request {
     /// each of them. Other elements are computed only if nodes reduce or look up along the axis.
     pub fn mask(mut self, elements: Mask) -> Self {
         self.elements = Some(elements);
+        self
+    }
+
+    /// Keeps the `index` axis of all elements where only some are requested, so that evaluators that
+    /// store results find those of the same elements, whichever were requested. Answers do not
+    /// depend on it.
+    pub fn on_whole_axis(mut self) -> Self {
+        self.whole_axis = true;
         self
     }
 

@@ -26,9 +26,10 @@ fn bytes_of(column: &Column) -> usize {
 }
 
 impl Buffers {
-    /// Stores a column that is no longer needed.
+    /// Stores a column that is no longer needed, unless it has other owners.
     pub(crate) fn give(&mut self, column: Column) {
-        if !matches!(column.ty().kind(), Kind::Lanes(..)) || column.derivation().is_some() {
+        let is_derived = column.derivation().is_some();
+        if !matches!(column.ty().kind(), Kind::Lanes(..)) || is_derived || column.is_shared() {
             return;
         }
         let bytes = bytes_of(&column);
@@ -131,6 +132,19 @@ mod tests {
         buffers.give(floats(10));
         let found = buffers.column(f32::ty(), 500);
         assert_eq!((found.len(), place(&found)), (500, wanted));
+    }
+
+    #[test]
+    fn columns_with_other_owners_do_not_take_the_place_of_free_ones() {
+        let mut buffers = Buffers::default();
+        let (free, shared) = (floats(100), floats(100));
+        let place = free.as_slice::<f32>().map(<[f32]>::as_ptr);
+        buffers.give(free);
+        buffers.give(shared.clone());
+        let found = buffers.column(f32::ty(), 100);
+        assert_eq!(found.as_slice::<f32>().map(<[f32]>::as_ptr), place);
+        assert!(buffers.take(f32::ty()).is_none());
+        drop(shared);
     }
 
     #[test]

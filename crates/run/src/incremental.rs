@@ -28,7 +28,7 @@ mod singles;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use millstream_base::Type;
+use millstream_base::{Mask, Type};
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId};
 use millstream_ir::request::{Bound, Request};
@@ -229,6 +229,14 @@ impl Evaluator for Incremental {
 
     fn caches_results(&self) -> bool {
         true
+    }
+
+    fn failing(&mut self, plan: &Plan) -> Option<&mut Mask> {
+        let token = PlanToken::of(plan);
+        let at = self.plans.iter().position(|(known, _)| *known == token);
+        // A plan that was not evaluated takes over the results of the last one.
+        let (_, values) = self.plans.get_mut(at.unwrap_or(0))?;
+        values.memo.as_mut().map(|memo| &mut memo.failing)
     }
 
     /// With push propagation changes travel now, to the outputs that the request names; otherwise

@@ -6,6 +6,8 @@
 //! cell fails. The walk holds the results of all steps; many elements are evaluated block by block.
 //! The next state of the elements that do not fail is always found, because these advance.
 
+mod apart;
+
 use millstream_base::Mask;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog};
 use millstream_ir::is_held;
@@ -33,12 +35,11 @@ pub fn evaluate(
     plan: &Plan,
     request: &Request,
 ) -> Result<Answer, EvalError> {
-    let mut answer = evaluator.evaluate(plan, request)?;
-    let is_wanted = |output: &OutputAnswer| request.wants_partial() || is_state(&output.name);
-    let lacks_cells = |output: &OutputAnswer| is_wanted(output) && lacks_cells(output);
-    if answer.outputs.iter().any(lacks_cells) {
-        complete(plan, request, &mut answer, lacks_cells)?;
+    if request.wants_partial() && evaluator.caches_results() {
+        return apart::evaluate(evaluator, plan, request);
     }
+    let mut answer = evaluator.evaluate(plan, request)?;
+    complete(plan, request, &mut answer)?;
     Ok(answer)
 }
 
@@ -74,14 +75,15 @@ fn lacks_cells(output: &OutputAnswer) -> bool {
     output.value.is_none() && !is_held(&output.name)
 }
 
-/// Adds the cells that do not fail of the outputs that have no value. State inside scopes is known
-/// only once all cells were evaluated, so outputs that depend on it stay without a value.
-fn complete(
-    plan: &Plan,
-    request: &Request,
-    answer: &mut Answer,
-    lacks_cells: impl Fn(&OutputAnswer) -> bool,
-) -> Result<(), EvalError> {
+/// Adds the cells that do not fail of the outputs that have no value, if they are wanted. State
+/// inside scopes is known only once all cells were evaluated, so outputs that depend on it stay
+/// without a value.
+fn complete(plan: &Plan, request: &Request, answer: &mut Answer) -> Result<(), EvalError> {
+    let is_wanted = |output: &OutputAnswer| request.wants_partial() || is_state(&output.name);
+    let lacks_cells = |output: &OutputAnswer| is_wanted(output) && lacks_cells(output);
+    if !answer.outputs.iter().any(lacks_cells) {
+        return Ok(());
+    }
     if answer.n_cells() < 2 {
         return Ok(());
     }
@@ -96,7 +98,7 @@ fn complete(
     let names = failed.iter().map(|at| answer.outputs[*at].name.to_string());
     let names: Vec<String> = names.collect();
     let request = request.clone().without_partial().only_outputs(&names);
-    let found = block_by_block(plan, &request, answer)?;
+    let found = block_by_block(plan, &request, (answer.count, answer.n_cells()))?;
     for (at, found) in failed.into_iter().zip(found.outputs) {
         answer.outputs[at] = found;
     }
@@ -117,19 +119,23 @@ fn reads_state_in_scopes(plan: &Plan, output: &str) -> bool {
     plan.state_writers.iter().any(|writer| above[writer.reader])
 }
 
-/// The answer to a request, of which some cells fail. `whole` is the answer of an evaluator.
-fn block_by_block(plan: &Plan, request: &Request, whole: &Answer) -> Result<Answer, EvalError> {
+/// The answer to a request, of which some cells fail, given the number of its elements and cells.
+fn block_by_block(
+    plan: &Plan,
+    request: &Request,
+    (count, n_cells): (Option<usize>, usize),
+) -> Result<Answer, EvalError> {
     let mut walk = GoodCells::default();
-    let Some(n) = whole.count else { return walk.evaluate(plan, request) };
+    let Some(n) = count else { return walk.evaluate(plan, request) };
     let elements = request.asked_elements().cloned().unwrap_or_else(|| Mask::full(n));
-    let n_outer = whole.n_cells() / n.max(1);
+    let n_outer = n_cells / n.max(1);
     let mut n_next = (BLOCK / n_outer.max(1)).clamp(1, n);
     let block = |range| request.clone().mask(elements.slice(range));
     // Blocks without an axis of their own would evaluate all elements for what reads along the axis,
     // and state is not requested for some elements.
     let has_blocks = |bound: Bound| bound.kept_of().is_some();
     // A step with too many cells fails, although it would have fewer in each block.
-    let may_be_too_many = whole.n_cells() > request.limits.cells();
+    let may_be_too_many = n_cells > request.limits.cells();
     if n < 2 || may_be_too_many || !block(0..1).bind(plan).is_ok_and(has_blocks) {
         return walk.evaluate(plan, request);
     }

@@ -133,9 +133,16 @@ pub(crate) fn lower<'a>(
     }
     let mut view = None;
     let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
+    let mut hidden = tree.hidden.iter().peekable();
     let mut seen = HashSet::new();
     for (at, item) in tree.items.iter().enumerate() {
         let inside = open.last().copied().unwrap_or_default();
+        while let Some((_, name)) = hidden.next_if(|(item, _)| *item == at) {
+            if has_meaning(vocabulary, name) {
+                document.unread.note(Entry::Statements);
+            }
+            found.twice.push((bodies[inside].group.into(), (*name).into()));
+        }
         bodies[inside].is_broken |= matches!(item.what, What::Unread(_));
         if inside > 0 && matches!(item.what, What::Unread(Some(Entry::Unknown))) {
             // It may define names of its group alone.
@@ -312,7 +319,6 @@ fn mark(document: &mut Document, group: &str, name: &str) {
 /// name of a constant or function that may be any expression, and so may calls of a group. Inside a
 /// group they define nothing outside of it, unless they may be the start of another one.
 fn mark_unknown(Shared { tree, text, vocabulary, .. }: &Shared<'_>, document: &mut Document) {
-    let has_meaning = |name: &str| vocabulary.is_reserved(name) || vocabulary.short(name).is_some();
     let mut depth = 0_usize;
     for item in &tree.items {
         match &item.what {
@@ -327,7 +333,7 @@ fn mark_unknown(Shared { tree, text, vocabulary, .. }: &Shared<'_>, document: &m
                     continue;
                 }
                 let names = names_of_unknown(lost);
-                if names.iter().any(|name| has_meaning(name)) {
+                if names.iter().any(|name| has_meaning(vocabulary, name)) {
                     document.unread.note(Entry::Statements);
                 }
                 for name in names {
@@ -335,13 +341,19 @@ fn mark_unknown(Shared { tree, text, vocabulary, .. }: &Shared<'_>, document: &m
                 }
             }
             What::Output(output)
-                if item.is_broken && has_meaning(&tree.outputs[*output as usize].name) =>
+                if item.is_broken
+                    && has_meaning(vocabulary, &tree.outputs[*output as usize].name) =>
             {
                 document.unread.note(Entry::Statements);
             }
             _ => {}
         }
     }
+}
+
+/// Whether a name is that of a constant or function.
+fn has_meaning(vocabulary: &Vocabulary<'_>, name: &str) -> bool {
+    vocabulary.is_reserved(name) || vocabulary.short(name).is_some()
 }
 
 /// The names that a statement of unknown kind may define: the words at its start, each alone and

@@ -299,7 +299,7 @@ impl<'t> Parser<'t> {
         self.interpreter_line();
         let start = self.lexer.at;
         if let Err(problem) = self.advance() {
-            self.recover(start, problem, What::End);
+            self.recover(start, problem, What::Unread(Some(Entry::Unknown)));
         }
         loop {
             match self.token.kind {
@@ -344,7 +344,7 @@ impl<'t> Parser<'t> {
     fn skip_line(&mut self) {
         let start = self.token.start;
         if let Err(problem) = self.advance() {
-            self.recover(start, problem, What::End);
+            self.recover(start, problem, What::Unread(Some(Entry::Unknown)));
         }
     }
 
@@ -410,6 +410,8 @@ impl<'t> Parser<'t> {
     fn statement_in(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
         if self.is(Symbol::CloseBlock) {
             if self.blocks.pop().is_none() {
+                // Without it the document has the same meaning.
+                *head = What::Unread(None);
                 let problem =
                     Problem::syntax(self.token.start, self.token.end, "this `}` closes nothing");
                 return Err(problem.hint("remove it, or add the first line of the group"));
@@ -418,9 +420,7 @@ impl<'t> Parser<'t> {
             self.advance()?;
             return Ok(What::Close);
         }
-        if !self.blocks.is_empty() {
-            *head = What::Unread(Some(Entry::Unknown));
-        }
+        *head = What::Unread(Some(Entry::Unknown));
         if !self.is_name() {
             let found = shown(self.text, self.token.start);
             let problem = Problem::syntax(
@@ -544,7 +544,11 @@ fn lost_part<'t>(keyword: Option<&str>, name: &str, is_in_group: bool) -> What<'
         Some("lock") => Some(Entry::Locks),
         Some("schema" | "name" | "view") => None,
         Some("input" | "output") if is_in_group => Some(Entry::Unknown),
-        Some("millstream" | "input" | "output" | "group") => return What::End,
+        Some("input") => Some(Entry::Inputs),
+        // Nothing depends on an output.
+        Some("output") => None,
+        Some("group") => Some(Entry::Groups),
+        Some("millstream") => return What::End,
         // The format gives everything else its meaning.
         _ if !is_in_group && may_mean(name, "millstream") => Some(Entry::Statements),
         _ => Some(Entry::Unknown),

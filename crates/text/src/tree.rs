@@ -34,8 +34,11 @@ pub(crate) struct Tree<'t> {
     pub(crate) comments: Vec<Word<'t>>,
     /// The number of unreadable statements, whose names are missing.
     pub(crate) n_lost: usize,
-    /// Whether an unreadable statement may contain others, or a block is not closed.
+    /// Whether an unreadable statement may contain others of unknown meaning, or a block is not
+    /// closed.
     pub(crate) hides_statements: bool,
+    /// Names that statements inside an unreadable one may define, with the number of its item.
+    pub(crate) hidden: Vec<(usize, &'t str)>,
 }
 
 /// A statement, or the end of a block, with the comments around it.

@@ -157,6 +157,31 @@ fn integers_that_become_floats_are_notes_where_they_may_be_large() {
 }
 
 #[test]
+fn integers_are_followed_through_formulas_groups_and_choices() {
+    let path = file(
+        "followed.mill",
+        "input k: i32\ninput on: bool\ninput x: f32\ninput small: i32 = 1 from 0 to 9\n\n\
+         formula = 2 * k + 1\nof_formula = math.add(formula, x)\n\
+         of_group = math.add(double(k), x)\nfine = math.add(double(small), x)\n\
+         of_choice = math.add(control.switch(on, 1, k), x)\nof_arm = math.add(on ? k : 3, x)\n\n\
+         output y: f32 = of_formula + of_group + fine + of_choice + of_arm\n\
+         output z: f32 = formula\n\n\
+         group double(k: i32) -> twice: i32 {\n  twice = k + k\n}\n",
+    );
+    let text = seen(&["check", &path]).replace(&path, "followed.mill");
+    let notes = text.lines().filter_map(|line| line.split_once(" gives an i32"));
+    let notes: Vec<&str> = notes.map(|(start, _)| start).collect();
+    expect![[r#"
+        followed.mill:7:23: note[check::rounded]: of_formula.a: `formula.value`
+        followed.mill:8:21: note[check::rounded]: of_group.a: `double(...)`
+        followed.mill:10:22: note[check::rounded]: of_choice.a: `control.switch(...)`
+        followed.mill:11:19: note[check::rounded]: of_arm.a: `on ? k : 3`
+        followed.mill:14:8: note[check::rounded]: `formula.value`
+    "#]]
+    .assert_eq(&(notes.join("\n") + "\n"));
+}
+
+#[test]
 fn what_a_formula_narrows_is_a_note_at_its_place() {
     let path = file(
         "narrowed_formula.mill",

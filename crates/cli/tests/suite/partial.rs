@@ -184,6 +184,48 @@ fn a_list_without_a_value_is_a_column_beside_other_lists() {
 }
 
 #[test]
+fn statements_that_cannot_be_read_stop_only_what_may_depend_on_them() {
+    let run = |wrong: &str, use_of: &str| {
+        let text = format!(
+            "input y: f32 = 2\nn = y * 2\n{wrong}\noutput ok: f32 = {use_of}\n\
+             group half(x: f32) -> v: f32 {{\n  v = x / 2\n}}\n"
+        );
+        let graph = file("partial_statements.mill", &text);
+        let ran = millstream(&["run", &graph, "--out", "ok"]);
+        (ran.status.code() == Some(0), String::from_utf8(ran.stdout).expect("text"))
+    };
+    for wrong in [
+        "m = list=.sample(n, y)",
+        "m = 3 k = 4",
+        "output %o: f32 = 3",
+        "output p f32 = 3 output q: f32 = n",
+        "input % f32 = 3",
+        "}",
+        "%%%",
+        "= 4",
+        "m = (n +",
+        "group %g(x: f32) -> v: f32 {\n  v = x\n}",
+        "group g(x f32) -> v: f32 {\n  v = x +* 2\n}",
+    ] {
+        assert_eq!(run(wrong, "half(n) + 1"), (true, "ok = 3.0\n".into()), "{wrong}");
+    }
+    for (wrong, use_of) in [
+        // Another statement may define what it reads.
+        ("m = list=.sample(n, y) n = 3", "n"),
+        ("m = 3 `n` = 4", "n"),
+        ("output p f32 = 3 input y: f32 = n", "n"),
+        ("output p f32 = 3 output ok: f32 = n", "n"),
+        ("m = 3 fps 25", "context.time() + n"),
+        ("m = 3 group half(x: f32) -> v: f32 {", "half(n)"),
+        ("m = 3 pi = 4", "n + pi"),
+        ("%%% = 4", "g(n)"),
+        ("input % f32 = 3", "k"),
+    ] {
+        assert_eq!(run(wrong, use_of), (false, String::new()), "{wrong}");
+    }
+}
+
+#[test]
 fn an_output_that_depends_on_an_error_of_the_document_leaves_the_others() {
     let text = "input x: f32 = 2\nb = math.nosuch(x)\noutput o: f32 = x * 2\noutput p: f32 = b\n\
         output field: f32 = context.position().x / 10\n";

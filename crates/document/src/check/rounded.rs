@@ -7,6 +7,7 @@ use millstream_base::{Lane, Type};
 use millstream_node::convert::CONVERT;
 use millstream_node::{Instance, Kernel, Network, PartSource, SocketType};
 use serde_json::Value as Json;
+use smallvec::SmallVec;
 
 use super::face::Face;
 use super::links::{Given, socket_at};
@@ -149,27 +150,48 @@ impl Typing<'_, '_> {
                         return true;
                     }
                 }
-                Given::Node { node, output } => {
-                    // Only calls are among the shapes; a node outside a single one is not.
-                    let Typed::Call(entry) = self.nodes[node as usize] else { continue };
-                    let NodeShape::Def(shape) = self.node_shapes[node as usize] else { continue };
-                    let instance = &self.instances.entry(entry).instance;
-                    let gives_integer = instance.outputs[output as usize].ty == Type::I32;
-                    if !gives_integer || !matches!(instance.kernel, Kernel::Form(_)) {
-                        continue;
-                    }
-                    let sockets = &self.shapes.get(shape).signature.inputs;
-                    let read = self.links.of_node(node).zip(&instance.inputs);
-                    let read = read.filter(|(_, input)| {
-                        let ty = sockets[input.socket as usize].ty;
-                        input.ty == Type::I32 && matches!(ty, SocketType::Generic(_))
-                    });
-                    stack.extend(read.map(|(slot, _)| self.links.slots[slot]));
-                }
+                Given::Node { node, output } => stack.extend(self.integers_behind(node, output)),
                 Given::Literal(_) | Given::Default | Given::Broken => {}
             }
         }
         false
+    }
+
+    /// The sources of the integers from which a node computes an output, if that is an integer.
+    fn integers_behind(&self, node: u32, output: u32) -> SmallVec<[Given<'_>; 4]> {
+        // Nodes outside a single one have no slots.
+        let slots = || self.links.of_node(node);
+        let is_integer = |given: &Given<'_>| self.given_type(*given) == Some(Type::I32);
+        match self.nodes[node as usize] {
+            Typed::Call(entry) => {
+                let instance = &self.instances.entry(entry).instance;
+                let computes = matches!(instance.kernel, Kernel::Form(_) | Kernel::Choose);
+                let is_formula = instance.network.is_some();
+                let NodeShape::Def(shape) = self.node_shapes[node as usize] else {
+                    return SmallVec::new();
+                };
+                if instance.outputs[output as usize].ty != Type::I32 || !(computes || is_formula) {
+                    return SmallVec::new();
+                }
+                let sockets = &self.shapes.get(shape).signature.inputs;
+                let read = slots().zip(&instance.inputs).filter(|(_, input)| {
+                    let ty = sockets[input.socket as usize].ty;
+                    input.ty == Type::I32 && (is_formula || matches!(ty, SocketType::Generic(_)))
+                });
+                read.map(|(slot, _)| self.links.slots[slot]).collect()
+            }
+            Typed::Group(group)
+                if self.faces[group as usize].outputs[output as usize] == Some(Type::I32) =>
+            {
+                slots().map(|slot| self.links.slots[slot]).filter(is_integer).collect()
+            }
+            Typed::Group(_)
+            | Typed::Unknown
+            | Typed::Zone(_)
+            | Typed::Closure { .. }
+            | Typed::Partly
+            | Typed::Outside(_) => SmallVec::new(),
+        }
     }
 
     /// Notes an integer literal that is rounded to the type of its socket.

@@ -46,7 +46,8 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let elements = binding.elements(request.elements.as_ref(), has_state);
     let of_elements = binding.errors.split_off(n_errors);
     binding.chosen = elements.map(|mask| {
-        let is_kept = of_elements.is_empty() && !reads_along_index(plan, &wanted);
+        let is_free = of_elements.is_empty() && !request.whole_axis;
+        let is_kept = is_free && !reads_along_index(plan, &wanted);
         let of = count.unwrap_or(1);
         if is_kept { Chosen::Kept { elements: mask, of } } else { Chosen::Masked(mask) }
     });

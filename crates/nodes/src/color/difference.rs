@@ -33,7 +33,8 @@ fn difference() -> NodeDef {
             "G. Sharma et al., The CIEDE2000 Color-Difference Formula: Implementation Notes, 2005; \
              CIE 15",
         )
-        .choice("metric", METRICS, "ciede2000", "metric of the difference");
+        .choice("metric", METRICS, "ciede2000", "metric of the difference")
+        .commutes();
     color_input(color_input(def, "a", ""), "b", "").output("value", Type::F32, "at least 0").kernel(
         form_by_settings(|settings, x| {
             let metric = settings.text("metric");

@@ -62,6 +62,27 @@ fn differences_are_those_of_the_published_pairs() {
 }
 
 #[test]
+fn differences_have_the_same_bits_with_exchanged_colors() {
+    let mut state = 1_u32;
+    let mut channel = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // Coarse values, so that many hues are opposite or equal.
+        (state >> 24) as f32 / 64.0 - 1.0
+    };
+    for metric in ["ciede2000", "cie76", "oklab"] {
+        for _ in 0..4000 {
+            let [a, b]: [[f32; 4]; 2] = [(); 2].map(|()| [(); 4].map(|()| channel()));
+            let of = |a: [f32; 4], b: [f32; 4]| {
+                let found =
+                    run("color.difference", &json!({ "metric": metric }), &[a, b].concat())[0];
+                if found.is_nan() { u32::MAX } else { found.to_bits() }
+            };
+            assert_eq!(of(a, b), of(b, a), "{metric}: {a:?} and {b:?}");
+        }
+    }
+}
+
+#[test]
 fn grading_has_known_values() {
     let levels = |c: f32, numbers: [f32; 5]| {
         run("color.levels", &json!({}), &[&[c, c, c, 0.5], &numbers[..]].concat())

@@ -169,6 +169,8 @@ impl<'a> Walk<'a, Fusing<'_>> {
             }
             return Ok(false);
         }
+        // Its operands are shared, so that released ones could not be reused.
+        drop(pipeline);
         for member in steps.members.iter().filter(|member| !last.contains(member)) {
             let home = self.home(member.step, frame);
             let slot = self.store.slot(member.step, home, plan);

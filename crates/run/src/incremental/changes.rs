@@ -32,6 +32,14 @@ pub(super) struct Changes {
 }
 
 impl Changes {
+    /// Makes room for those of an evaluation of a plan with this number of steps. Earlier ones stay
+    /// true; an evaluation that starts again without elements that fail needs the last ones.
+    pub(super) fn begin(&mut self, n_steps: usize) {
+        if self.cells.len() + self.items.len() > n_steps + 1024 {
+            *self = Self::default();
+        }
+    }
+
     /// Records where two values differ, if this is in few elements. Of each, only some cells may be
     /// known; a cell that is not known in both counts as changed, because others may become known
     /// later under the same stamps.

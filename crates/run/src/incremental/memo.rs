@@ -221,8 +221,10 @@ pub(super) struct Memo {
     /// The shelves of steps that the plan lacks, such as those that were folded into constants:
     /// another plan of the document may have them again.
     parked: FxHashMap<StepName, Shelf>,
-    /// The elements that differ between two stamps, as far as this evaluation found out.
+    /// The elements that differ between two stamps, as far as the last evaluations found out.
     pub(super) changes: Changes,
+    /// The elements at which outputs failed in the last evaluation.
+    pub(super) failing: Mask,
     layouts: FxHashMap<Vec<AxisKey>, LayoutId>,
     axes: Vec<Vec<AxisKey>>,
     bytes: usize,
@@ -269,6 +271,7 @@ impl Memo {
             names: step_names(plan),
             parked: FxHashMap::default(),
             changes: Changes::default(),
+            failing: Mask::empty(),
             layouts: FxHashMap::default(),
             axes: Vec::new(),
             bytes: 0,

@@ -22,7 +22,7 @@ use millstream_node::{Class, Data, Failure, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::changes::{Changes, Read, Wanted};
+use super::changes::{Read, Wanted};
 use super::chunks::Missed;
 use super::memo::{AxisKey, Entry, Equality, LayoutId, Memo, Stamp, Stamps};
 use crate::frame::FeatId;
@@ -85,7 +85,7 @@ const OF_PART: Stamp = 1 << 60;
 impl<'m> Memoized<'m> {
     fn new(memo: &'m mut Memo) -> Self {
         memo.epoch += 1;
-        memo.changes = Changes::default();
+        memo.changes.begin(memo.shelves.len());
         Self {
             memo,
             inputs: SideTable::from_vec(Vec::new()),

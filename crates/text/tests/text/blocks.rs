@@ -271,6 +271,10 @@ fn problems_of_blocks_have_their_place() {
             remove one of them
         40:1 `n = repeat h(x: f32 = 1, count: 2) -> x: f32 {`  text::duplicate: group `h` is defined twice
             the first counts; remove or rename the other
+        43:1 `o = repeat(x: f32 = 1) -> x: f32 {` o.count check::missing_input: input `count` of `repeat` is missing
+            link it or write an integer
+        43:27 `x: f32` o check::unknown_node: `x.value`: there is no node called `x`
+            write a link to an input as `input x`
         46:44 `{`  text::not_closed: this `{` is not closed
             add a `}`
     "#]].assert_eq(&problems(
