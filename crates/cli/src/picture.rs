@@ -66,6 +66,10 @@ impl PictureTarget {
         Some(Self { path: path.to_owned(), format, depth, transfer })
     }
 
+    pub(crate) fn format(&self) -> PictureFormat {
+        self.format
+    }
+
     /// The file, or `-` for standard output.
     pub(crate) fn path(&self) -> &Path {
         &self.path

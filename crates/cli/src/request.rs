@@ -34,7 +34,7 @@ pub(crate) struct RequestArgs {
     pub(crate) count: Option<usize>,
     /// Compute only these elements, counted from 0: 0,5,10..20, both ends included; outputs that
     /// depend on state need all
-    #[arg(long, value_name = "ELEMENTS", value_parser = elements, allow_hyphen_values = true)]
+    #[arg(long, value_name = "ELEMENTS", value_parser = number::elements, allow_hyphen_values = true)]
     pub(crate) only: Option<Mask>,
     /// Evaluate at a time in seconds, T, or at several, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
@@ -59,25 +59,6 @@ pub(crate) struct RequestArgs {
     /// The value of a custom context feature
     #[arg(long = "feature", value_name = "NAME=VALUE")]
     pub(crate) features: Vec<String>,
-}
-
-/// Parses elements and ranges of elements, `0,5,10..20`, in any order.
-fn elements(text: &str) -> Result<Mask, String> {
-    const MAX: usize = 1 << 28;
-    let number = |text: &str| {
-        let number = text.trim().parse::<usize>().ok().filter(|n| *n < MAX);
-        number.ok_or_else(|| format!("`{text}` is not an element number from 0 to {}", MAX - 1))
-    };
-    let mut all = Mask::empty();
-    for part in text.split(',') {
-        let (first, last) = part.split_once("..").unwrap_or((part, part));
-        let (first, last) = (number(first)?, number(last)?);
-        if last < first {
-            return Err(format!("the last element {last} is before the first element {first}"));
-        }
-        all = all.union(&Mask::range(first..last + 1));
-    }
-    Ok(all)
 }
 
 /// When the files of inputs are read.

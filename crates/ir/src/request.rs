@@ -23,6 +23,7 @@ use crate::element_states::Tables;
 use crate::plan::{Plan, Step, StepId, StepOp};
 use crate::progress::Progress;
 
+pub use along_index::reads_along_index;
 pub use binding::hint;
 pub use error::{RequestError, fewer_cells, product_in_words};
 pub use one_by_one::{OneByOne, Split};

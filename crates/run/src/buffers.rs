@@ -1,6 +1,7 @@
 //! Buffers of results that are no longer needed, reused for later results.
 
 use bytemuck::allocation::try_zeroed_vec;
+use millstream_base::derived::{Channel, Derivation};
 use millstream_base::image::PIXEL_TYPES;
 use millstream_base::pages::in_huge_pages;
 use millstream_base::types::Kind;
@@ -25,9 +26,24 @@ fn bytes_of(column: &Column) -> usize {
     column.len() * column.ty().size()
 }
 
+/// A column that holds channels of a column of colors.
+fn source_of(column: &Column) -> Option<Column> {
+    let Some(Derivation::Color(channels)) = column.derivation() else { return None };
+    channels.iter().find_map(|channel| match channel {
+        Channel::Lane(column, _) => Some(column.clone()),
+        Channel::Same(_) => None,
+    })
+}
+
 impl Buffers {
-    /// Stores a column that is no longer needed, unless it has other owners.
-    pub(crate) fn give(&mut self, column: Column) {
+    /// Stores a column that is no longer needed, unless it has other owners. Of colors that lie in
+    /// another column, that is stored.
+    pub(crate) fn give(&mut self, mut column: Column) {
+        if !column.is_shared()
+            && let Some(source) = source_of(&column)
+        {
+            column = source;
+        }
         let is_derived = column.derivation().is_some();
         if !matches!(column.ty().kind(), Kind::Lanes(..)) || is_derived || column.is_shared() {
             return;
@@ -145,6 +161,24 @@ mod tests {
         assert_eq!(found.as_slice::<f32>().map(<[f32]>::as_ptr), place);
         assert!(buffers.take(f32::ty()).is_none());
         drop(shared);
+    }
+
+    #[test]
+    fn the_pixels_behind_a_column_of_colors_are_reused_once_nothing_else_reads_them() {
+        let mut buffers = Buffers::default();
+        let pixels = Column::from_vec(vec![Vec3([1.0; 3]); 100]);
+        let place = pixels.as_slice::<Vec3>().map(<[Vec3]>::as_ptr);
+        let colors = || {
+            let lane = |k| Channel::Lane(pixels.clone(), k);
+            Column::colors([lane(0), lane(1), lane(2), Channel::Same(1.0)], 100)
+        };
+        buffers.give(colors());
+        assert!(buffers.take(Vec3::ty()).is_none());
+        let last = colors();
+        drop(pixels);
+        buffers.give(last);
+        let found = buffers.column(Vec3::ty(), 100);
+        assert_eq!(found.as_slice::<Vec3>().map(<[Vec3]>::as_ptr), place);
     }
 
     #[test]

@@ -294,6 +294,10 @@ fn by_regions(
     let mut walk = Walk::new(plan, request, bound, fusing).within(is_over);
     std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
     let answer = walk.answer(bound);
+    // Those of steps that several contexts read are not released before.
+    for data in walk.store.take_all() {
+        walk.buffers.give_data(data);
+    }
     std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
     answer
 }

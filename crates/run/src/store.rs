@@ -9,6 +9,7 @@ use millstream_base::pages::room_in_huge_pages;
 use millstream_ir::plan::{Plan, Step, StepId};
 use millstream_node::Data;
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::frame::{FrameId, Frames};
 use crate::shape::{ShapeId, Shapes};
@@ -192,6 +193,17 @@ impl Store {
     #[inline]
     pub(crate) fn outputs_mut(&mut self, slot: SlotId) -> &mut Outputs {
         &mut self.outputs[slot.index()]
+    }
+
+    /// Takes the results of all slots, in order of the steps.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Data> {
+        self.outputs.iter_mut().flat_map(|outputs| {
+            match std::mem::replace(outputs, Outputs::None) {
+                Outputs::None => SmallVec::<[Data; 1]>::new(),
+                Outputs::One(data) => smallvec![data],
+                Outputs::Several(all) => all.into_iter().flatten().collect(),
+            }
+        })
     }
 
     /// Removes and returns the outputs.

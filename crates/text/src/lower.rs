@@ -131,6 +131,9 @@ pub(crate) fn lower<'a>(
     if tree.hides_statements {
         document.unread.note(Entry::Statements);
     }
+    if tree.hides_time {
+        document.unread.note(Entry::Time);
+    }
     let mut view = None;
     let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
     let mut hidden = tree.hidden.iter().peekable();
@@ -141,7 +144,10 @@ pub(crate) fn lower<'a>(
             if has_meaning(vocabulary, name) {
                 document.unread.note(Entry::Statements);
             }
-            found.twice.push((bodies[inside].group.into(), (*name).into()));
+            // What follows the end of a group is outside of it.
+            let ends = usize::from(matches!(item.what, What::Close) && open.len() > 1);
+            let body = open[open.len() - 1 - ends];
+            found.twice.push((bodies[body].group.into(), (*name).into()));
         }
         bodies[inside].is_broken |= matches!(item.what, What::Unread(_));
         if inside > 0 && matches!(item.what, What::Unread(Some(Entry::Unknown))) {

@@ -6,6 +6,7 @@
 mod block;
 mod expression;
 mod face;
+mod hidden;
 mod recovery;
 
 use std::borrow::Cow;

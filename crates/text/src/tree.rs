@@ -37,6 +37,8 @@ pub(crate) struct Tree<'t> {
     /// Whether an unreadable statement may contain others of unknown meaning, or a block is not
     /// closed.
     pub(crate) hides_statements: bool,
+    /// Whether an unreadable statement may contain one about the time.
+    pub(crate) hides_time: bool,
     /// Names that statements inside an unreadable one may define, with the number of its item.
     pub(crate) hidden: Vec<(usize, &'t str)>,
 }

@@ -52,13 +52,22 @@ pub(super) enum Found {
 pub(super) fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in folder.read_dir()? {
-        let path = entry?.path();
-        if path.extension() == Some(OsStr::new(ENDING)) {
+        let entry = entry?;
+        let path = entry.path();
+        // What a link leads to is not of this cache.
+        if path.extension() == Some(OsStr::new(ENDING)) && !entry.file_type()?.is_symlink() {
             paths.push(path);
         }
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Whether a file has a name that [`OpenPack::create`] gives.
+fn is_own(path: &Path) -> bool {
+    let numbers = path.file_stem().and_then(OsStr::to_str).unwrap_or_default().split('-');
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    numbers.clone().count() == 3 && numbers.clone().all(is_number)
 }
 
 /// Removes a pack unless a process is writing it; returns whether it is gone.
@@ -199,8 +208,12 @@ impl Pack {
         file.is_ok_and(|file| file.try_lock_shared().is_ok()) && self.bytes() == end
     }
 
-    /// Removes what follows a position, so that it is not found again, unless a process is writing.
+    /// Removes what follows a position, so that it is not found again, unless a process is writing or
+    /// the file comes from elsewhere.
     pub(super) fn cut_off(&self, at: u64) {
+        if !is_own(&self.path) {
+            return;
+        }
         // Where nothing can be written, it is found again.
         let file = OpenOptions::new().write(true).open(&self.path);
         let _ = file.and_then(|file| match file.try_lock() {

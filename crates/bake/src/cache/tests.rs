@@ -218,6 +218,28 @@ fn damage_is_told_once_for_each_file() {
 }
 
 #[test]
+fn files_from_elsewhere_and_what_links_lead_to_stay_as_they_are() {
+    let folder = Folder::new("foreign");
+    drop(Cache::open(&folder.0, MIB));
+    let notes = folder.0.join("notes.pack");
+    std::fs::write(&notes, [b'x'; 100]).expect("it can be written");
+    assert_eq!(
+        Cache::open(&folder.0, MIB).take_problems(),
+        [CacheProblem::Damaged(notes.clone(), 0)]
+    );
+    assert_eq!(std::fs::read(&notes).expect("it is there"), [b'x'; 100]);
+    #[cfg(unix)]
+    {
+        let outside = folder.0.with_extension("outside");
+        std::fs::rename(&notes, &outside).expect("it can be moved");
+        std::os::unix::fs::symlink(&outside, folder.0.join("1-2-3.pack")).expect("it can be made");
+        assert_eq!(Cache::open(&folder.0, MIB).take_problems(), []);
+        assert_eq!(std::fs::read(&outside).expect("it is there"), [b'x'; 100]);
+        std::fs::remove_file(&outside).expect("it can be removed");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_removed_is_told() {
     let folder = Folder::new("unremovable");
     let mut cache = Cache::open(&folder.0, MIB);

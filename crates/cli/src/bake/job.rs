@@ -2,6 +2,7 @@
 
 use millstream::values::{Image, Type};
 use millstream::{Engine, Limits, LogDetail, Program, Request};
+use millstream_io::pictures::Depth;
 
 use super::saves::{Saves, Shown, usual_names};
 use super::views::Place;
@@ -45,8 +46,8 @@ pub(super) fn job(
         return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
     }
     let saves = Saves::of(&names, (&args.frames(), limits.cells()), args.depth)?;
-    if args.depth.is_some() {
-        refuse_depth(&saves)?;
+    if let Some(depth) = args.depth {
+        refuse_depth(&saves, depth)?;
     }
     let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
         let asked = (&*wanted, args.count.map(|_| "--count"), place.has_view());
@@ -91,8 +92,15 @@ pub(super) fn job(
     Ok((Job { program, request, shown, is_partial }, saves))
 }
 
-/// Refuses a number of bits if no file is a picture.
-fn refuse_depth(saves: &Saves) -> Result<(), Stop> {
+/// Refuses a number of bits if no file is a picture, or one cannot have it.
+fn refuse_depth(saves: &Saves, depth: Depth) -> Result<(), Stop> {
+    if let Some((name, format)) = saves.without_depth(depth) {
+        let known: Vec<String> = format.depths().iter().map(ToString::to_string).collect();
+        let text =
+            format!("--depth: `{name}` cannot be written: {format} does not support {depth}");
+        let help = format!("{format} supports {}", known.join(" or "));
+        return Err(Stop::new(Exit::Usage, text, Some(help)));
+    }
     if saves.has_pictures() {
         return Ok(());
     }

@@ -210,6 +210,17 @@ impl Saves {
         self.all.iter().any(holds_all)
     }
 
+    /// A picture that cannot have this many bits per channel, with its format.
+    pub(super) fn without_depth(&self, depth: Depth) -> Option<(&str, PictureFormat)> {
+        let pictures = self.all.iter().filter(|save| matches!(save.kind, Kind::Pictures));
+        let formats = pictures.filter_map(|save| {
+            let target = PictureTarget::of(Path::new(&save.name), None)?;
+            Some((save.name.as_str(), target.format()))
+        });
+        let mut lacking = formats.filter(|(_, format)| !format.depths().contains(&depth));
+        lacking.next()
+    }
+
     /// Whether nothing is left to be written.
     pub(super) fn are_given_up(&self) -> bool {
         self.all.iter().all(|save| matches!(save.kind, Kind::GivenUp))
@@ -414,7 +425,7 @@ struct Frame<'f> {
 }
 
 impl Save {
-    /// Whether the outputs of the file have values; for a table of all frames, some of them.
+    /// Whether the outputs of the file have values; for a table, some of them.
     fn has_values(&self, frame: &Frame<'_>) -> bool {
         match &self.kind {
             Kind::Pictures | Kind::Animation { .. } => frame.shown.has_value(frame.answer),
@@ -422,8 +433,7 @@ impl Save {
             Kind::Tables | Kind::Rows(_) if self.is_complete() => {
                 frame.outputs.iter().all(|it| it.value.is_some())
             }
-            Kind::Tables => frame.outputs.iter().all(|it| it.known().is_some()),
-            Kind::Rows(_) => frame.outputs.iter().any(|it| it.known().is_some()),
+            Kind::Tables | Kind::Rows(_) => frame.outputs.iter().any(|it| it.known().is_some()),
             Kind::GivenUp => true,
         }
     }

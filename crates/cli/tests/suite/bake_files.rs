@@ -25,6 +25,35 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
+fn a_table_of_a_frame_lacks_only_the_output_that_fails() {
+    let graph = file(
+        "bake-lacks.mill",
+        "fps 10\nk = context.tick()\nbad = list.get([1, 2], index: convert.to_i32(k))\n\
+         output a: f32 = k * 1.0\noutput b: f32 = bad\n",
+    );
+    let folder = folder("bake-lacks");
+    let path = folder.display().to_string();
+    let bake = ["bake", &*graph, "--frames", "0..3", "-o", &path, "--save", "a.#.csv"];
+    assert_eq!(code(&bake), Some(3));
+    let tables: Vec<String> = (0..4).map(|n| read(&folder.join(format!("a.{n}.csv")))).collect();
+    assert_eq!(tables, ["a,b\n0.0,1.0\n", "a,b\n1.0,2.0\n", "a,b\n2.0,\n", "a,b\n3.0,\n"]);
+}
+
+#[test]
+fn a_depth_that_a_picture_cannot_have_is_refused_first() {
+    let graph =
+        file("bake-depth.mill", "output field: f32 = context.position().x / 10 + context.time()\n");
+    let folder = folder("bake-depth");
+    let path = folder.display().to_string();
+    for (name, depth) in [("b.#.exr", "8"), ("b.#.jpeg", "16"), ("b.#.webp", "32")] {
+        let bake = ["bake", &*graph, "--frames", "0..3", "-o", &path, "--size", "4x4"];
+        let told = seen(&[&bake[..], &["--depth", depth, "--save", name]].concat());
+        assert!(told.contains("--depth: `b.#."), "{told}");
+        assert!(!folder.exists(), "nothing was baked");
+    }
+}
+
+#[test]
 fn lists_of_equal_length_in_some_frames_are_cells_in_all() {
     let graph = two_lists("bake-lists.mill");
     // Whichever frame comes first.

@@ -190,6 +190,7 @@ fn nodes_before(nodes: &Named<Node>, of: &[Arc<str>]) -> Vec<Arc<str>> {
         let Some(node) = nodes.get(&name) else { continue };
         for reference in node.inputs.iter().flat_map(|(_, input)| references(input)) {
             if let Reference::Link(link) = reference
+                && nodes.contains_key(&link.node)
                 && seen.insert(Arc::clone(&link.node))
             {
                 found.push(Arc::clone(&link.node));

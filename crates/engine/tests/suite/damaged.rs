@@ -230,17 +230,51 @@ fn a_damaged_statement_stops_only_what_depends_on_it() {
 }
 
 #[test]
+fn a_cycle_through_an_unknown_name_stops_only_what_is_on_it() {
+    let text = "a = g(1)\nr = q / r\noutput ok: f32 = a\noutput bad: f32 = r\n\
+        group g(v: f32) -> value: f32 {\n  value = v + 1\n}\n";
+    let (ok, bad, _) = values(text);
+    assert_eq!((ok, bad), (Some(2.0), None));
+}
+
+#[test]
 fn a_statement_that_may_contain_another_stops_everything() {
     for lines in [
         "a = max(1,\ne = 3",
-        "view { \"a\":\nfps 30",
-        "a = 1 + 1 fps 30",
         "a = 1 input e: f32 = 3",
         "u = {\ninput e: f32 = 3",
         "input q: list<f32> = [1,\ne = 3",
         "i=put e: f32 = 3",
     ] {
         let text = format!("{lines}\noutput ok: f32 = e * 2\n");
+        assert_eq!(values(&text).0, None, "{text}");
+    }
+    for lines in [
+        "a = sin(1), fps 10",
+        "a = sin(1) + fps 10",
+        "a = afps 10",
+        "input q: f32 = 1,fps 10",
+        "view { \"a\":\nfps 30",
+        "a = 1, start_frame 3",
+    ] {
+        let ends = "output ok: f32 = 3\noutput bad: f32 = context.time()\n";
+        let (ok, bad, _) = values(&format!("{lines}\n{ends}"));
+        assert_eq!((ok, bad), (Some(3.0), None), "{lines}");
+    }
+    for lines in [
+        "a = 3, e = 5",
+        "a = 2ae = 5",
+        "a = 3 `e` = 5",
+        "a = 3,group sin(x: f32) -> value: f32 {\n  value = x\n}",
+        "a = 3 +group sin(x: f32) -> value: f32 {\n  value = x\n}",
+        "fps 3, input e: f32 = 9",
+        "fps 3, input e: f32",
+        "view {}, input e: f32 = 9",
+        "schema \"a\", e = 9",
+        "e = 2\ngroup g(x: f32) -> value: f32 {\n  value = x\n}, input e: f32 = 4",
+        "a = 1,output e: list<f32> = [1]",
+    ] {
+        let text = format!("{lines}\noutput ok: f32 = sin(e)\n");
         assert_eq!(values(&text).0, None, "{text}");
     }
     let group = "output ok: f32 = e * 2\ngroup g(x: f32) -> value: f32 {\n  value = x\ne = 3\n";

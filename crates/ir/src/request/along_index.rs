@@ -46,7 +46,7 @@ fn is_of_elements(feature: &Feature) -> bool {
 
 /// Whether a step that these outputs need reads along the index axis of the request. Other steps read
 /// its extent only as a number.
-pub(super) fn reads_along_index(plan: &Plan, outputs: &[usize]) -> bool {
+pub fn reads_along_index(plan: &Plan, outputs: &[usize]) -> bool {
     outputs.iter().any(|output| {
         let step = plan.outputs[*output].source.step;
         let mut needs = plan.needs.of(plan.needs_of(&plan.steps[step]));

@@ -240,6 +240,64 @@ impl Walk<'_, Memoized<'_>> {
         Ok(None)
     }
 
+    /// Adds elements to the part of a result in the slot of a task, which is that of the entry `own`:
+    /// those of a `rest` that an earlier result has for other operands and that did not change.
+    /// Returns what is left, and the entry of the earlier result.
+    pub(super) fn take_more_unchanged(
+        &mut self,
+        top: usize,
+        read: &Stamps,
+        (shape, rest, own): (ShapeId, Mask, usize),
+        of: &Wanted<'_>,
+    ) -> Result<(Mask, Option<usize>), Stop> {
+        let (step, slot) = (self.stack[top].step, self.stack[top].slot);
+        let memo = &*self.mode.memo;
+        if memo.changes.is_empty() || !memo.is_exact() || self.store.state(slot) != State::Partial {
+            return Ok((rest, None));
+        }
+        let epoch = memo.epoch;
+        let layout = memo.shelves[step.index()].entries[own].layout;
+        let fits = |(i, entry): &(usize, &Entry)| {
+            *i != own
+                && entry.layout == layout
+                && entry.read.len() == read.len()
+                && entry.made.0 != epoch
+                && entry.unsettled.is_empty()
+        };
+        let entries = memo.shelves[step.index()].entries.iter().enumerate();
+        let mut fitting: SmallVec<[(u64, usize); TRIED]> = SmallVec::new();
+        fitting.extend(entries.filter(fits).map(|(i, it)| (epoch - it.used, i)));
+        fitting.sort_unstable();
+        for (_, i) in fitting.into_iter().take(TRIED) {
+            let entry = &self.mode.memo.shelves[step.index()].entries[i];
+            let (before, outputs) = (entry.read.clone(), entry.outputs.clone());
+            let cells = match &entry.done {
+                Some(done) => rest.intersect(done),
+                None => rest.clone(),
+            };
+            let known = self.unchanged_cells(top, (shape, cells), (&before, read), of)?;
+            let Some(known) = known.filter(|known| !known.is_empty()) else { continue };
+            let mut all = self.all_outputs(slot);
+            let mut both = all.iter_mut().zip(&outputs);
+            let fit = both.all(|both| match both {
+                (None, _) => true,
+                (Some(Data::Many(column)), Some(Data::Many(from))) => {
+                    column.overwrite(&known, from, |cell| cell);
+                    true
+                }
+                (Some(_), _) => false,
+            });
+            if !fit {
+                continue;
+            }
+            let done = self.store.rest(slot).done.as_deref().map(|done| done.union(&known));
+            let n_cells = self.shapes.n_cells(shape)?;
+            self.take_up(slot, shape, all, done.filter(|done| done.len() < n_cells));
+            return Ok((rest.difference(&known), Some(i)));
+        }
+        Ok((rest, None))
+    }
+
     /// The cells of a result over `shape` for which all operands are known, at least those that are
     /// wanted: others may be wanted later.
     fn readable_cells(

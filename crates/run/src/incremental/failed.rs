@@ -1,19 +1,21 @@
 //! Failures in the memo: a step that failed fails again without a run if nothing has changed.
 
 use millstream_base::id::Id;
-use millstream_ir::answer::Fate;
+use millstream_ir::answer::{Fate, RunReason};
 use millstream_node::Failure;
 
-use super::memo::{Failed, Stamp};
+use super::memo::{Failed, Stamp, Stamps};
 use super::memoized::{Memoized, Reading};
 use crate::shape::ShapeId;
+use crate::store::State;
 use crate::walk::{Demand, Stop, Walk};
 
 impl Walk<'_, Memoized<'_>> {
     /// Stores the failure of a step's function, for evaluations with the same demand; `shape` is
     /// that of the element.
     pub(super) fn keep_failure(&mut self, top: usize, failure: Failure, shape: ShapeId) {
-        let Some(Reading { read, reason, .. }) = self.mode.reading.take() else { return };
+        let Some(Reading { read, reason, base, .. }) = self.mode.reading.take() else { return };
+        self.keep_unchanged(top, &read, reason, base);
         let demand = match self.stack[top].demand.clone() {
             Demand::Full => None,
             Demand::Part(cells) => Some((self.layout_of(cells.shape), cells.mask.clone())),
@@ -26,6 +28,21 @@ impl Walk<'_, Memoized<'_>> {
             && entry.runs <= 1
         {
             entry.fate = Fate::Ran(reason);
+        }
+    }
+
+    /// Stores the elements that were taken over from the entry `base`, after others failed.
+    pub(super) fn keep_unchanged(
+        &mut self,
+        top: usize,
+        read: &Stamps,
+        reason: RunReason,
+        base: Option<usize>,
+    ) {
+        let slot = self.stack[top].slot;
+        if let Some(base) = base.filter(|_| self.store.state(slot) == State::Partial) {
+            self.mode.reading = Some(Reading::new(read.clone(), reason).of_base(base));
+            self.keep(top);
         }
     }
 

@@ -65,14 +65,14 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    fn new(read: Stamps, reason: RunReason) -> Self {
+    pub(super) fn new(read: Stamps, reason: RunReason) -> Self {
         let started = Instant::now();
         let unsettled = Rounds::new();
         Self { read, extends: None, base: None, partials: None, reason, started, unsettled }
     }
 
     /// With the entry whose unchanged elements are in the store.
-    fn of_base(self, base: usize) -> Self {
+    pub(super) fn of_base(self, base: usize) -> Self {
         Self { base: Some(base), ..self }
     }
 }
@@ -381,19 +381,9 @@ impl Walk<'_, Memoized<'_>> {
         }
         let read = self.with_parts(top, read);
         let epoch = self.mode.memo.epoch;
-        let shelf = &self.mode.memo.shelves[step.index()];
-        let reason = if shelf.has_evicted(&read) {
-            RunReason::Evicted
-        } else if shelf.was_edited {
-            RunReason::Edited
-        } else if shelf.entries.is_empty() && shelf.failed.is_empty() {
-            RunReason::First
-        } else if reads {
-            RunReason::FeatureChanged
-        } else {
-            RunReason::InputChanged
-        };
-        let mut extends = None;
+        let reason = self.reason(step, &read, reads);
+        // The entry that is extended, and one with other operands from which elements are taken over.
+        let (mut extends, mut more) = (None, None);
         // The plan of an edited document may read outputs that were not read when the result was
         // made.
         let used = self.used_outputs[step.index()];
@@ -427,8 +417,17 @@ impl Walk<'_, Memoized<'_>> {
                 self.log_recalled(step);
                 return Ok(true);
             }
-            self.stack[top].demand = Demand::part(shape, rest);
+            let (rest, base) = self.take_more_unchanged(top, &read, (shape, rest, i), of)?;
+            more = base;
             extends = Some(i);
+            if rest.is_empty() {
+                let reading = Reading::new(read, reason);
+                self.mode.reading = Some(Reading { extends, base, ..reading });
+                self.keep(top);
+                self.log_recalled(step);
+                return Ok(true);
+            }
+            self.stack[top].demand = Demand::part(shape, rest);
             break;
         }
         if extends.is_none()
@@ -440,13 +439,34 @@ impl Walk<'_, Memoized<'_>> {
                 self.log_recalled(step);
                 return Ok(true);
             }
-            if self.note_reading(top, read, None, reason)? {
+            if self.note_reading(top, read.clone(), None, reason)? {
+                self.keep_unchanged(top, &read, reason, Some(base));
                 return Ok(true);
             }
             self.mode.reading = self.mode.reading.take().map(|reading| reading.of_base(base));
             return Ok(false);
         }
-        self.note_reading(top, read, extends, reason)
+        let fails = self.note_reading(top, read, extends, reason)?;
+        if let Some(reading) = &mut self.mode.reading {
+            reading.base = more;
+        }
+        Ok(fails)
+    }
+
+    /// Why a step runs with these stamps; `reads` says that it reads a feature.
+    fn reason(&self, step: StepId, read: &Stamps, reads: bool) -> RunReason {
+        let shelf = &self.mode.memo.shelves[step.index()];
+        if shelf.has_evicted(read) {
+            RunReason::Evicted
+        } else if shelf.was_edited {
+            RunReason::Edited
+        } else if shelf.entries.is_empty() && shelf.failed.is_empty() {
+            RunReason::First
+        } else if reads {
+            RunReason::FeatureChanged
+        } else {
+            RunReason::InputChanged
+        }
     }
 
     /// The cells of a task's step that are demanded or computed already, over the shape of an

@@ -151,7 +151,8 @@ fn note_changes(memo: &mut Memo, step: StepId, entry: &Entry, origin: &Origin) {
     let entries = &memo.shelves[step.index()].entries;
     let last = || origin.others.iter().copied().max_by_key(|old| entries[*old].used);
     let Some(old) = origin.base.or_else(last).map(|old| &entries[old]) else { return };
-    if origin.extends.is_none() && old.layout == entry.layout {
+    let is_compared = origin.extends.is_none() || origin.base.is_some();
+    if is_compared && old.layout == entry.layout {
         memo.changes.note_all(old, entry);
     }
 }

@@ -7,7 +7,7 @@
 use millstream_base::Mask;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog};
 use millstream_ir::plan::Plan;
-use millstream_ir::request::{LogDetail, Request, RequestAxis};
+use millstream_ir::request::{LogDetail, Request, RequestAxis, reads_along_index};
 use millstream_ir::unsettled::merge_marks;
 use millstream_node::Data;
 
@@ -26,23 +26,80 @@ pub(super) fn evaluate(
     request: &Request,
 ) -> Result<Answer, EvalError> {
     let known = evaluator.failing(plan).map(|failing| failing.clone());
-    let mut failing = known.unwrap_or(Mask::empty());
+    let failing = known.unwrap_or(Mask::empty());
+    if failing.is_empty() {
+        let answer = evaluator.evaluate(plan, request)?;
+        if !answer.outputs.iter().any(lacks_cells) {
+            return Ok(answer);
+        }
+        let failing = elements_of(&answer.failures);
+        return of_good_first(evaluator, plan, request, (failing, Some(answer)));
+    }
+    of_good_first(evaluator, plan, request, (failing, None))
+}
+
+/// Evaluates outputs whose elements depend on each other, and the others with the failing elements
+/// apart; `first` is an answer to the whole request, if there is one.
+fn of_good_first(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+    (failing, first): (Mask, Option<Answer>),
+) -> Result<Answer, EvalError> {
+    let bound = request.bind(plan).map_err(EvalError::Request)?;
+    let outputs = bound.outputs;
+    let (along, each): (Vec<usize>, Vec<usize>) =
+        outputs.iter().copied().partition(|output| reads_along_index(plan, &[*output]));
+    let only = |outputs: &[usize]| {
+        let names = outputs.iter().map(|output| plan.outputs[*output].name.to_string());
+        request.clone().only_outputs(&names.collect::<Vec<String>>())
+    };
+    let is_mixed = !along.is_empty() && bound.optional.is_empty();
+    if !is_mixed || Split::of(plan, &only(&each), &failing).is_none() {
+        return with_failing_apart(evaluator, plan, request, (failing, first));
+    }
+    let mut answer = with_failing_apart(evaluator, plan, &only(&each), (failing, None))?;
+    let along = only(&along);
+    let mut others = evaluator.evaluate(plan, &along)?;
+    complete(plan, &along, &mut others)?;
+    let mut all = std::mem::take(&mut answer.outputs);
+    all.append(&mut others.outputs);
+    let place = |name: &str| outputs.iter().position(|it| *plan.outputs[*it].name == *name);
+    all.sort_by_key(|output| place(&output.name));
+    answer.outputs = all;
+    add_failures(&mut answer.failures, others.failures);
+    merge_marks(&mut answer.unsettled, others.unsettled);
+    if request.log != LogDetail::Off {
+        answer.log.add(others.log);
+        if let Some(first) = first {
+            answer.log.add(first.log);
+        }
+    }
+    Ok(answer)
+}
+
+/// Evaluates the elements that are not expected to fail, then the others.
+fn with_failing_apart(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+    (mut failing, first): (Mask, Option<Answer>),
+) -> Result<Answer, EvalError> {
     let mut split = Split::of(plan, request, &failing);
     let good = |split: &Option<Split>| match split {
         Some(split) => request.clone().mask(split.good.clone()).on_whole_axis(),
         None => request.clone(),
     };
-    let mut answer = match &split {
-        Some(_) => evaluator.evaluate(plan, &good(&split))?,
-        None => evaluator.evaluate(plan, request)?,
-    };
-    if split.is_none() && !answer.outputs.iter().any(lacks_cells) {
-        if !failing.is_empty() {
-            remember(evaluator, plan, Mask::empty());
-        }
-        return Ok(answer);
-    }
     let mut log = RunLog::default();
+    let mut answer = match (first, &split) {
+        (Some(first), None) => first,
+        (first, _) => {
+            if let Some(first) = first {
+                log.add(first.log);
+            }
+            evaluator.evaluate(plan, &good(&split))?
+        }
+    };
     for _ in 1..TRIES {
         let more = elements_of(&answer.failures);
         if failing.covers(&more) || !answer.outputs.iter().any(lacks_cells) {
@@ -99,8 +156,9 @@ impl Split {
         if bad.is_empty() || bad.len() > good.len() {
             return None;
         }
-        let bound = request.clone().mask(good.clone()).bind(plan).ok()?;
-        bound.kept_of().is_some().then_some(Self { good, bad })
+        let bound = request.clone().mask(good.clone()).on_whole_axis().bind(plan).ok()?;
+        let wanted = [&bound.outputs[..], &bound.optional].concat();
+        (!reads_along_index(plan, &wanted)).then_some(Self { good, bad })
     }
 
     /// The answer for the elements of both sets.

@@ -127,10 +127,14 @@ fn a_change_beside_failing_elements_runs_the_changed_ones() {
         n1 = input i: i32
         n2 = list.get n0 n1
         n3 = math.multiply n2 n2
+        n4 = input t: f32
+        n5 = reduce.sum n4
         output y n3
+        output sum n5
         output x n2",
     );
     let n = 3000;
+    let column = Column::from_vec((0..n).map(|i| i as f32).collect());
     let number = |i: usize| (i % 3) as i32;
     let mut numbers: Vec<i32> = (0..n).map(number).collect();
     for element in [7, 800, 2999] {
@@ -142,7 +146,7 @@ fn a_change_beside_failing_elements_runs_the_changed_ones() {
     };
     let mut evaluator = Incremental::new();
     let mut evaluate = |numbers: &[i32]| {
-        let request = Request::new().column("i", indices(numbers));
+        let request = Request::new().column("i", indices(numbers)).column("t", column.clone());
         let mut asked = request.clone().with_partial();
         asked.log = LogDetail::Counts;
         let answer = partial::evaluate(&mut evaluator, &plan, &asked).expect("it fits");
@@ -173,6 +177,70 @@ fn a_change_beside_failing_elements_runs_the_changed_ones() {
     assert!(evaluate(&numbers) <= most(3, 0));
     numbers[12] = 2;
     assert!(evaluate(&numbers) <= most(1, 0));
+}
+
+#[test]
+fn elements_that_fail_beside_an_arm_that_is_not_taken_leave_the_choice() {
+    let plan = plan(
+        "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]
+        n1 = input i: i32
+        n2 = list.get n0 n1
+        n3 = input x: f32
+        n4 = input most: f32 = 0.5
+        n5 = compare.less n4 n3
+        n6 = control.switch n5 n2 n3
+        output y n2
+        output g n6",
+    );
+    let n = 500;
+    let column = Column::from_vec((0..n).map(|i| (i * 7 % 10) as f32 / 10.0).collect());
+    let mut numbers: Vec<i32> = (0..n).map(|i| i % 3).collect();
+    let mut evaluator = Incremental::new();
+    for (element, number) in [(0, 0), (7, -1), (8, -1), (20, 1), (7, 1), (7, -1), (9, 5)] {
+        numbers[element] = number;
+        let request = Request::new().column("i", indices(&numbers)).column("x", column.clone());
+        let request = request.with_partial();
+        let answer = partial::evaluate(&mut evaluator, &plan, &request).expect("it fits");
+        let expected = partial::evaluate(&mut Lazy, &plan, &request).expect("it fits");
+        for (output, right) in answer.outputs.iter().zip(&expected.outputs) {
+            assert!(same(&known(&answer, output), &known(&expected, right)), "{}", output.name);
+        }
+        assert_eq!(answer.failures, expected.failures);
+    }
+}
+
+#[test]
+fn a_change_runs_once_in_a_chain_that_several_choices_read() {
+    let plan = plan(
+        "n0 = input x: f32
+        n1 = math.add n0 n0
+        n2 = math.multiply n1 n1
+        n3 = input most: f32 = 0.5
+        n4 = input least: f32 = 0.2
+        n5 = compare.less n3 n0
+        n6 = compare.less n0 n4
+        n7 = control.switch n5 n0 n2
+        n8 = control.switch n6 n0 n2
+        output g n7
+        output h n8",
+    );
+    let n = 2000;
+    let mut numbers: Vec<f32> = (0..n).map(|i| (i * 37 % 1000) as f32 / 1000.0).collect();
+    let mut evaluator = Incremental::new();
+    let mut ran = Vec::new();
+    for (element, number) in [(0, 0.0), (500, 0.7), (501, 0.1), (502, 0.3), (500, 0.15), (7, 0.6)] {
+        numbers[element] = number;
+        let mut request = Request::new().column("x", Column::from_vec(numbers.clone()));
+        request.log = LogDetail::Counts;
+        let answer = evaluator.evaluate(&plan, &request).expect("it fits");
+        let expected = Lazy.evaluate(&plan, &request).expect("it fits");
+        for output in ["g", "h"] {
+            assert_eq!(answer.column::<f32>(output), expected.column::<f32>(output), "{output}");
+        }
+        ran.push(n_elements(&answer));
+    }
+    // Two selectors, two choices, and a chain of two.
+    assert!(ran[1..].iter().all(|n| *n <= 8), "{ran:?}");
 }
 
 const GET: &str = "n0 = input xs: list<f32> = [1.0, 2.0, 3.0]

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use millstream_base::Span;
 
-use super::{Opened, Parser, STATEMENTS, not_closed};
+use super::hidden::{Hidden, Scan};
+use super::{Opened, Parser, not_closed};
 use crate::error::Problem;
-use crate::name;
 use crate::token::{Kind, Symbol, Token};
 use crate::tree::{ExprId, ExprKind, What};
 
@@ -68,26 +68,12 @@ impl<'t> Parser<'t> {
     /// Notes what statements may define that start inside one that could not be read.
     fn note_hidden(&mut self, lost: &'t str) {
         let item = self.tree.items.len();
-        let own = lost.find('=');
-        let mut last = None;
-        for (at, c) in lost.char_indices() {
-            let before = last.replace(c);
-            if before.is_none()
-                || !name::starts(c)
-                || before.is_some_and(|c| name::continues(c) || c == '.')
-            {
-                continue;
-            }
-            match Hidden::at(lost, at, own) {
-                None | Some(Hidden::Keyword("schema" | "name" | "view")) => {}
-                Some(Hidden::Node(name)) => self.tree.hidden.push((item, name)),
-                Some(Hidden::Keyword(keyword @ ("input" | "output"))) => {
-                    let rest = lost[at + keyword.len()..].trim_start_matches([' ', '\t', '`']);
-                    let end = rest.find('`').unwrap_or(rest.len());
-                    let end = end.min(name::plain_end(rest, 0));
-                    self.tree.hidden.push((item, &rest[..end]));
-                }
-                Some(Hidden::Keyword(_)) => self.tree.hides_statements = true,
+        let mut scan = Scan::of(lost);
+        while let Some(hidden) = scan.next() {
+            match hidden {
+                Hidden::Name(name) => self.tree.hidden.push((item, name)),
+                Hidden::Time => self.tree.hides_time = true,
+                Hidden::Statement => self.tree.hides_statements = true,
             }
         }
     }
@@ -115,42 +101,6 @@ impl<'t> Parser<'t> {
             }
             resume = line_end(self.text, resume);
         }
-    }
-}
-
-/// The start of a statement inside one that could not be read.
-enum Hidden<'t> {
-    /// A node of this name.
-    Node(&'t str),
-    /// A statement with this keyword.
-    Keyword(&'t str),
-}
-
-impl<'t> Hidden<'t> {
-    /// The statement that may start with the word at a place: with a keyword or `name =`, unless that
-    /// is the start of the other one, whose first `=` is at `own`, or in an expression on its line.
-    fn at(lost: &'t str, at: usize, own: Option<usize>) -> Option<Self> {
-        let end = name::plain_end(lost, at);
-        let is_quoted = lost[end..].starts_with('`');
-        let after = lost[end + usize::from(is_quoted)..].trim_start_matches([' ', '\t']);
-        let is_own = own == Some(lost.len() - after.len()) && !lost[..at].contains('\n');
-        let is_set = after.starts_with('=') && !after.starts_with("==") && !is_own;
-        let before = lost[..at].trim_end_matches([' ', '\t', '`']);
-        if is_set && let Some(before) = before.strip_suffix(':') {
-            // The word is the type of an input.
-            let start = before.trim_end_matches(name::continues).len();
-            return Some(Self::Node(&before[start..]));
-        }
-        if is_set && !before.ends_with(['(', ',']) {
-            let quote = if is_quoted { lost[..end].rfind('`') } else { None };
-            return Some(Self::Node(&lost[quote.map_or(at, |quote| quote + 1)..end]));
-        }
-        let word = &lost[at..end];
-        let is_keyword = STATEMENTS.contains(&word)
-            && after.len() < lost[end..].len()
-            && !lost[..at].ends_with('`')
-            && !before.ends_with(|c: char| "(,=+-*/^<>?:&|![{".contains(c));
-        is_keyword.then_some(Self::Keyword(word))
     }
 }
 
