@@ -113,7 +113,7 @@ fn axis_of(name: &str) -> Option<&'static str> {
     of_request.chain(["item"]).find(|known| *known == name)
 }
 
-/// What is stored with the state of a node.
+/// The facts that are stored with the state of a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Noted {
     /// The repeats that its state depends on and that did not settle.
@@ -178,7 +178,7 @@ pub(crate) fn state_bytes(states: &StateParts, named: &Named, noted: &Noted) -> 
     Some(out)
 }
 
-/// Reads the state of one node into the states, and returns what is stored with it.
+/// Reads the state of one node into `states`, and returns the facts that are stored with it.
 pub(crate) fn read_state(bytes: &[u8], named: &Named, states: &mut StateParts) -> Option<Noted> {
     let mut from = Reader(bytes);
     let unsettled = read_unsettled(&mut from)?;

@@ -128,26 +128,27 @@ pub(crate) fn lower<'a>(
     let mut document = Document::new("");
     document.format = FORMAT;
     document.form = Form::Text;
-    if tree.hides_statements {
-        document.unread.note(Entry::Statements);
-    }
-    if tree.hides_time {
-        document.unread.note(Entry::Time);
+    let hides = [(tree.hides_statements, Entry::Statements), (tree.hides_time, Entry::Time)];
+    for (_, entry) in hides.into_iter().filter(|(hides, _)| *hides) {
+        document.unread.note(entry);
     }
     let mut view = None;
     let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
     let mut hidden = tree.hidden.iter().peekable();
+    let (defined, longest) = defined_names(tree);
     let mut seen = HashSet::new();
     for (at, item) in tree.items.iter().enumerate() {
         let inside = open.last().copied().unwrap_or_default();
         while let Some((_, name)) = hidden.next_if(|(item, _)| *item == at) {
-            if has_meaning(vocabulary, name) {
+            if name.len() <= LONGEST_WORD && has_meaning(vocabulary, name) {
                 document.unread.note(Entry::Statements);
             }
-            // What follows the end of a group is outside of it.
-            let ends = usize::from(matches!(item.what, What::Close) && open.len() > 1);
-            let body = open[open.len() - 1 - ends];
-            found.twice.push((bodies[body].group.into(), (*name).into()));
+            if name.len() <= longest && defined.contains(name) {
+                // What follows the end of a group is outside of it.
+                let ends = usize::from(matches!(item.what, What::Close) && open.len() > 1);
+                let body = open[open.len() - 1 - ends];
+                found.twice.push((bodies[body].group.into(), (*name).into()));
+            }
         }
         bodies[inside].is_broken |= matches!(item.what, What::Unread(_));
         if inside > 0 && matches!(item.what, What::Unread(Some(Entry::Unknown))) {
@@ -356,6 +357,27 @@ fn mark_unknown(Shared { tree, text, vocabulary, .. }: &Shared<'_>, document: &m
         }
     }
 }
+
+/// The names of all statements, inputs and outputs, and the length of the longest; none if no
+/// statement can be hidden.
+fn defined_names<'t>(tree: &'t Tree<'_>) -> (HashSet<&'t str>, usize) {
+    if tree.hidden.is_empty() {
+        return (HashSet::new(), 0);
+    }
+    let items = tree.items.iter().filter_map(|item| match &item.what {
+        What::Use(line) => Some(&*line.name),
+        what => what.node_name(),
+    });
+    let inputs = tree.inputs.iter().map(|input| &*input.name);
+    let outputs = tree.outputs.iter().map(|output| &*output.name);
+    let groups = tree.groups.iter().map(|group| &*group.name);
+    let all: HashSet<&str> = items.chain(inputs).chain(outputs).chain(groups).collect();
+    let longest = all.iter().map(|name| name.len()).max().unwrap_or(0);
+    (all, longest)
+}
+
+/// Constants and functions have shorter names.
+const LONGEST_WORD: usize = 256;
 
 /// Whether a name is that of a constant or function.
 fn has_meaning(vocabulary: &Vocabulary<'_>, name: &str) -> bool {

@@ -325,7 +325,7 @@ impl Ticks<'_, '_, '_> {
         (0..self.kept.len()).filter(|node| self.kept[*node]).collect()
     }
 
-    /// Continues with a tick, from the state before it and what is stored with that state.
+    /// Sets the next tick, the state before it, and the facts that are stored with this state.
     fn go_to(&mut self, tick: usize, (states, noted): (States, Vec<Noted>)) {
         self.states = states;
         self.next = tick;

@@ -210,7 +210,7 @@ fn statements_that_cannot_be_read_stop_only_what_may_depend_on_them() {
         assert_eq!(run(wrong, "half(n) + 1"), (true, "ok = 3.0\n".into()), "{wrong}");
     }
     for (wrong, use_of) in [
-        // Another statement may define what it reads.
+        // The broken statement may define a name that the output reads.
         ("m = list=.sample(n, y) n = 3", "n"),
         ("m = 3 `n` = 4", "n"),
         ("output p f32 = 3 input y: f32 = n", "n"),

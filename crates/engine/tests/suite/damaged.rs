@@ -230,6 +230,18 @@ fn a_damaged_statement_stops_only_what_depends_on_it() {
 }
 
 #[test]
+fn long_names_and_many_assignments_in_a_broken_line_take_little_time_and_memory() {
+    let name = "a".repeat(100_000);
+    for line in [format!("x = 1 {name} = 2"), format!("x = 1 {}2", "a = ".repeat(50_000))] {
+        let (ok, _, n_errors) = values(&format!("{line}\noutput ok: f32 = 1 + 2\n"));
+        assert_eq!((ok, n_errors), (Some(3.0), 1));
+    }
+    // A name may have grown together with a long word before it.
+    let text = format!("e5 = 2\nx = 1 {name}e5 = 2\noutput ok: f32 = e5\n");
+    assert_eq!(values(&text).0, None);
+}
+
+#[test]
 fn a_cycle_through_an_unknown_name_stops_only_what_is_on_it() {
     let text = "a = g(1)\nr = q / r\noutput ok: f32 = a\noutput bad: f32 = r\n\
         group g(v: f32) -> value: f32 {\n  value = v + 1\n}\n";

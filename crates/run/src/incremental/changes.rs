@@ -242,7 +242,7 @@ impl Walk<'_, Memoized<'_>> {
 
     /// Adds elements to the part of a result in the slot of a task, which is that of the entry `own`:
     /// those of a `rest` that an earlier result has for other operands and that did not change.
-    /// Returns what is left, and the entry of the earlier result.
+    /// Returns the elements that are still to be computed, and the entry of the earlier result.
     pub(super) fn take_more_unchanged(
         &mut self,
         top: usize,

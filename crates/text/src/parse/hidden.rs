@@ -4,6 +4,7 @@
 //! Without knowing the rest, a name is taken for one that may be defined if `=` follows it outside of
 //! brackets, or at the start of a line. It may have grown together with the text before it.
 
+use super::STATEMENTS;
 use crate::name;
 
 /// What a statement inside another one may define.
@@ -20,6 +21,8 @@ pub(super) enum Hidden<'t> {
 pub(super) struct Scan<'t> {
     text: &'t str,
     at: usize,
+    /// The start of the line.
+    line: usize,
     /// The number of open brackets.
     depth: usize,
     /// Whether the first `=` is that of the statement itself.
@@ -32,20 +35,9 @@ pub(super) struct Scan<'t> {
 impl<'t> Scan<'t> {
     pub(super) fn of(text: &'t str) -> Self {
         let word = &text[..name::plain_end(text, 0)];
-        let is_other = matches!(
-            word,
-            "" | "fps"
-                | "group"
-                | "lock"
-                | "millstream"
-                | "name"
-                | "schema"
-                | "start_frame"
-                | "use"
-                | "view"
-        );
-        let has_own = !is_other || text.starts_with('`');
-        Self { text, at: 0, depth: 0, has_own, endings: None }
+        let is_named = matches!(word, "input" | "output") || !STATEMENTS.contains(&word);
+        let has_own = text.starts_with('`') || !word.is_empty() && is_named;
+        Self { text, at: 0, line: 0, depth: 0, has_own, endings: None }
     }
 
     /// The next name or statement that may be hidden.
@@ -71,6 +63,7 @@ impl<'t> Scan<'t> {
             let place = self.at;
             self.at += c.len_utf8();
             match c {
+                '\n' => self.line = self.at,
                 '"' => {
                     let line = rest[1..].find('\n').map_or(rest.len(), |end| end + 1);
                     if let Some(end) = rest[1..line].find('"') {
@@ -118,35 +111,26 @@ impl<'t> Scan<'t> {
         if before.ends_with(['<', '>', '!']) {
             return;
         }
-        if std::mem::take(&mut self.has_own) && !before.contains('\n') {
+        if std::mem::take(&mut self.has_own) && self.line == 0 {
             return;
         }
-        let line = before.rfind('\n').map_or(0, |end| end + 1);
         let before = before.trim_end_matches([' ', '\t']);
-        let starts_line = !before[line.min(before.len())..].trim_start().contains([' ', '(', ',']);
-        if self.depth > 0 && !(line > 0 && starts_line) {
+        let on_line = before.get(self.line..).unwrap_or_default().trim_start();
+        let starts_line = self.line > 0 && !on_line.contains([' ', '(', ',']);
+        if self.depth > 0 && !starts_line {
             // The name of an argument.
             return;
         }
-        let mut end = before.len();
-        if let Some(quoted) = before.strip_suffix('`') {
-            let start = quoted.rfind('`').map_or(0, |quote| quote + 1);
-            self.endings = Some((quoted.len(), start));
-            return;
-        }
         // Before `=`, inputs and outputs have a type.
-        let typed =
-            before[..end].trim_end_matches(|c| name::continues(c) || matches!(c, '<' | '>'));
-        if let Some(name) = typed.trim_end_matches([' ', '\t']).strip_suffix(':') {
-            let name = name.trim_end_matches([' ', '\t']);
-            if let Some(quoted) = name.strip_suffix('`') {
-                let start = quoted.rfind('`').map_or(0, |quote| quote + 1);
-                self.endings = Some((quoted.len(), start));
-                return;
-            }
-            end = name.len();
-        }
-        let start = before[..end].trim_end_matches(name::continues).len();
+        let untyped = before.trim_end_matches(|c| name::continues(c) || matches!(c, '<' | '>'));
+        let name = match untyped.trim_end_matches([' ', '\t']).strip_suffix(':') {
+            Some(name) => name.trim_end_matches([' ', '\t']),
+            None => before,
+        };
+        let (end, start) = match name.strip_suffix('`') {
+            Some(quoted) => (quoted.len(), quoted.rfind('`').map_or(0, |quote| quote + 1)),
+            None => (name.len(), name.trim_end_matches(name::continues).len()),
+        };
         self.endings = (start < end).then_some((end, start));
     }
 
